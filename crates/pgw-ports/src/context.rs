@@ -1,0 +1,90 @@
+//! What travels with one call through the onion.
+
+use std::{
+    fmt::Debug,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use pgw_types::{CallOptions, CallTrace, Plan};
+
+/// How the caller wants the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hand {
+    /// Whole. A stream that dies half-way is then retried without the caller noticing.
+    Whole,
+    /// As it comes. Nothing is retried once the first token was handed out.
+    Live,
+}
+
+/// One call on its way.
+#[derive(Debug)]
+pub struct CallCx {
+    /// The identity of the call.
+    pub request_id: Arc<str>,
+    /// What the caller said about it.
+    pub options: CallOptions,
+    /// What it may do.
+    pub plan: Arc<Plan>,
+    /// How the caller wants the answer.
+    pub hand: Hand,
+    /// When the call must be over, on the assembly's clock.
+    pub deadline: Option<Duration>,
+    trace: Mutex<CallTrace>,
+    attempts: AtomicU32,
+}
+
+impl CallCx {
+    /// A call at its start.
+    #[must_use]
+    pub fn new(
+        request_id: Arc<str>,
+        options: CallOptions,
+        plan: Arc<Plan>,
+        hand: Hand,
+        deadline: Option<Duration>,
+    ) -> Self {
+        let trace = CallTrace {
+            request_id: Arc::clone(&request_id),
+            scope: Arc::clone(&plan.scope),
+            config_checksum: Arc::clone(&plan.config_checksum),
+            exclusions: plan.exclusions.clone(),
+            ..CallTrace::default()
+        };
+        Self {
+            request_id,
+            options,
+            plan,
+            hand,
+            deadline,
+            trace: Mutex::new(trace),
+            attempts: AtomicU32::new(0),
+        }
+    }
+
+    /// Adds to the trace.
+    pub fn note(&self, add: impl FnOnce(&mut CallTrace)) {
+        // A panic elsewhere can't leave the trace half-written in a way that matters.
+        add(&mut self.trace.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Counts an attempt that starts; returns its number, from 0.
+    pub fn begin_attempt(&self) -> u32 {
+        self.attempts.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many attempts were started.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// The trace of the call, at its end: what is left behind is empty.
+    #[must_use]
+    pub fn take_trace(&self) -> CallTrace {
+        std::mem::take(&mut self.trace.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
