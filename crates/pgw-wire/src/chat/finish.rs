@@ -1,0 +1,28 @@
+//! Finish reasons in everybody's words.
+
+use pgw_types::FinishReason;
+
+/// What a service's word means.
+pub(crate) enum Finished {
+    /// The answer ended, for this reason.
+    Ended(FinishReason),
+    /// Generation broke; this is no ending.
+    Broke,
+}
+
+/// The words of services, and ours (wire.md, "Chunk contents"; Zhipu `sensitive` and
+/// `network_error`; Google's and Anthropic's words as relays pass them on).
+pub(crate) fn meaning(word: &str) -> Finished {
+    Finished::Ended(match word {
+        "error" | "network_error" | "abort" => return Finished::Broke,
+        "stop" | "eos" | "end_turn" | "STOP" | "stop_sequence" | "COMPLETE" | "complete" => {
+            FinishReason::Stop
+        }
+        "length" | "max_tokens" | "MAX_TOKENS" | "model_length" => FinishReason::Length,
+        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
+        "content_filter" | "sensitive" | "SAFETY" | "PROHIBITED_CONTENT" | "RECITATION" => {
+            FinishReason::ContentFilter
+        }
+        other => FinishReason::Other(other.to_owned()),
+    })
+}
