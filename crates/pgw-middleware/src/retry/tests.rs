@@ -1,0 +1,11 @@
+//! Tests of the retry loop over in-memory doubles, on virtual time.
+
+mod admission;
+mod attempts;
+mod bound;
+mod deadlines;
+mod drops;
+mod failing_stores;
+mod line;
+mod live;
+mod retry_after;
