@@ -260,6 +260,9 @@ impl<O: Operation> Attempt<O> {
             let booking = self.booking.take().unwrap_or_default();
             let record = self.record(booking, error.map(error_text), latency_ms);
             self.recorded = true;
+            if error.is_some() {
+                self.cx.between_attempts();
+            }
             // Boxed: without records, calls need not carry the room for writing one.
             Box::pin(self.core.ledger.write(record)).await;
         } else {

@@ -1,7 +1,8 @@
 //! The outermost layer: nothing that happens to a call goes unrecorded.
 //!
-//! Attempts record themselves. This layer adds the one record of a call that ended without any:
-//! refused, given up while waiting, or dropped in the line.
+//! Attempts record themselves. This layer adds the one record of a call that ended without any
+//! (refused, or given up while waiting), or that was dropped while no attempt was under way: in the
+//! line, or in a backoff.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -70,7 +71,7 @@ impl<O: Operation> Middleware<O> for TelemetryLayer<O> {
     }
 }
 
-/// A call that is under way. Dropped before its end and before any attempt, it leaves a record.
+/// A call that is under way. Dropped while no attempt is, it leaves a record.
 struct OpenCall<'a, O: Operation> {
     layer: &'a TelemetryLayer<O>,
     cx: &'a CallCx,
@@ -102,7 +103,7 @@ impl<O: Operation> OpenCall<'_, O> {
 
 impl<O: Operation> Drop for OpenCall<'_, O> {
     fn drop(&mut self) {
-        if !self.closed && self.cx.attempts() == 0 {
+        if !self.closed && self.cx.is_between_attempts() {
             let record = self.record(CallRecord::CANCELLED.to_owned());
             // Nobody is left to wait for the receipt.
             drop(self.layer.ledger.offer(record));

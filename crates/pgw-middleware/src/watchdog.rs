@@ -126,7 +126,7 @@ impl Watchdog {
         if self.tokens {
             match self.first_life {
                 None => {
-                    consider(self.started.saturating_add(self.limits.ttft), Some(Liveness::Ttft))
+                    consider(self.started.saturating_add(self.limits.ttft), Some(Liveness::Ttft));
                 }
                 Some(_) => consider(
                     self.last_life.saturating_add(self.limits.inter_token),

@@ -4,7 +4,7 @@ use std::{
     fmt::Debug,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -35,6 +35,7 @@ pub struct CallCx {
     pub deadline: Option<Duration>,
     trace: Mutex<CallTrace>,
     attempts: AtomicU32,
+    between: AtomicBool,
 }
 
 impl CallCx {
@@ -62,6 +63,7 @@ impl CallCx {
             deadline,
             trace: Mutex::new(trace),
             attempts: AtomicU32::new(0),
+            between: AtomicBool::new(true),
         }
     }
 
@@ -73,7 +75,20 @@ impl CallCx {
 
     /// Counts an attempt that starts; returns its number, from 0.
     pub fn begin_attempt(&self) -> u32 {
+        self.between.store(false, Ordering::Relaxed);
         self.attempts.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes that an attempt has failed, and been recorded, and that the call goes on without one.
+    pub fn between_attempts(&self) {
+        self.between.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the call is before its first attempt or between two: no attempt would record it if it
+    /// were dropped now.
+    #[must_use]
+    pub fn is_between_attempts(&self) -> bool {
+        self.between.load(Ordering::Relaxed)
     }
 
     /// How many attempts were started.

@@ -71,18 +71,7 @@ impl<'a, O: Operation> Next<'a, O> {
         request: Arc<O::Request>,
     ) -> Result<Reply<O>, PgwError> {
         match self.rest.split_first() {
-            Some((layer, rest)) => {
-                layer
-                    .handle(
-                        cx,
-                        request,
-                        Self {
-                            rest,
-                            end: self.end,
-                        },
-                    )
-                    .await
-            }
+            Some((layer, rest)) => layer.handle(cx, request, Self { rest, end: self.end }).await,
             None => self.end.call(cx, request).await,
         }
     }

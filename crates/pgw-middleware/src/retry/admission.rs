@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use pgw_ports::{Candidate, GateError, Operation, Selection};
 use pgw_types::{
-    Admission, CallError, Entry, Fault, NotConfigured, PgwError, ScopeReason, Skip,
-    SourceLoad, SourceReason, Unavailable,
+    Admission, CallError, Entry, Fault, NotConfigured, PgwError, ScopeReason, Skip, SourceLoad,
+    SourceReason, Unavailable,
 };
 
 use super::{

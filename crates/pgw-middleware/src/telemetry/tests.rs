@@ -97,7 +97,8 @@ async fn a_refused_call_leaves_one_terminal_row() {
 }
 
 /// MID-103: a call dropped in the line leaves one cancelled row; one dropped within an attempt
-/// leaves that attempt's, with what had come; one dropped in its backoff adds none.
+/// leaves that attempt's, with what had come; one dropped in its backoff leaves one beside the rows of
+/// the attempts that failed.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_leaves_a_cancelled_row() {
     let waiting = Setup::new(&["a"]).build();
@@ -123,7 +124,9 @@ async fn a_dropped_call_leaves_a_cancelled_row() {
     backing_off.upstream.script("a", [failing]);
     walk_away(&backing_off, Duration::from_millis(500)).await;
     let errors = backing_off.recorder.errors();
-    assert_eq!(errors, [Some("transient/server_error: server_error".into())]);
+    let failed = Some("transient/server_error: server_error".into());
+    assert_eq!(errors, [failed, Some(CallRecord::CANCELLED.into())]);
+    assert_eq!(backing_off.recorder.all()[1].attempt, None);
 }
 
 /// MID-105: the caller's ids stand on every row: attempts, terminal and cancelled ones.

@@ -235,7 +235,9 @@ async fn a_dropped_call_sends_nothing_more() {
     }
     tokio::time::sleep(secs(3_600)).await;
     assert_eq!(bench.upstream.made().len(), 1);
-    assert_eq!(bench.recorder.all().len(), 1, "the attempt's own");
+    let errors = bench.recorder.errors();
+    assert_eq!(errors.len(), 2, "the attempt's own, and the drop: {errors:?}");
+    assert_eq!(errors[1].as_deref(), Some("cancelled"));
     bench.assert_idle("after the drop");
 }
 
