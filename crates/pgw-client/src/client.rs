@@ -1,0 +1,182 @@
+//! The client: cheap to clone, shared by any number of callers.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use pgw_middleware::{Chat, RetryLoop};
+use pgw_ports::{CallCx, Clock, Hand, Middleware, Next, Reply, TelemetryRecorder, Terminal as _};
+use pgw_types::{CallOptions, ChatRequest, ConfigError, ConfigFault, PgwError, Plan};
+use tokio::sync::Notify;
+
+use crate::{
+    builder::GatewayClientBuilder,
+    chat::ChatCall,
+    config::{Environment, GatewaySettings},
+    messages::Messages,
+};
+
+/// Governed model calls.
+///
+/// Cloning is cheap and shares everything: pools, limits, breakers, records. Two clients that were
+/// built apart share nothing, unless the same backend was handed to both.
+#[derive(Clone, Debug)]
+pub struct GatewayClient {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) settings: Arc<GatewaySettings>,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) layers: Vec<Arc<dyn Middleware<Chat>>>,
+    pub(crate) retry: RetryLoop<Chat>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) recorder: Option<Arc<dyn TelemetryRecorder>>,
+    pub(crate) life: Arc<Life>,
+}
+
+/// Which calls are under way, and whether new ones may begin.
+#[derive(Debug, Default)]
+pub(crate) struct Life {
+    closed: AtomicBool,
+    calls: AtomicUsize,
+    idle: Notify,
+}
+
+/// Counts one call as under way until it is dropped.
+#[derive(Debug)]
+pub(crate) struct CallGuard(Arc<Life>);
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        if self.0.calls.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+impl GatewayClient {
+    /// A client for the scope `LLM`, configured by `.env` in the working directory and the process
+    /// environment. The grammar is in `docs/configuration.md`.
+    ///
+    /// # Errors
+    /// Every fault of the configuration at once, each with its variable and what to write.
+    pub fn from_env() -> Result<Self, PgwError> {
+        Self::from_env_scope("LLM")
+    }
+
+    /// A client for another scope (a role), such as `VLM` or `SEARCH`. Each call makes a client of
+    /// its own: roles share limits only if the same backend is handed to both.
+    ///
+    /// # Errors
+    /// As [`from_env`](Self::from_env).
+    pub fn from_env_scope(scope: &str) -> Result<Self, PgwError> {
+        let dotenv = Path::new(".env");
+        let environment = Environment::from_process(dotenv.exists().then_some(dotenv))?;
+        let settings = GatewaySettings::from_environment(&environment, scope)?;
+        Self::builder().proxy(environment.proxy()).build(settings)
+    }
+
+    /// A client for settings made by hand.
+    ///
+    /// # Errors
+    /// Every fault of the settings at once.
+    pub fn from_settings(settings: GatewaySettings) -> Result<Self, PgwError> {
+        Self::builder().build(settings)
+    }
+
+    /// A client with parts of the caller's own.
+    pub fn builder() -> GatewayClientBuilder {
+        GatewayClientBuilder::default()
+    }
+
+    pub(crate) fn from_inner(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// A chat call: await it for the whole answer, or `.stream()` it.
+    pub fn chat(&self, messages: impl Into<Messages>) -> ChatCall {
+        self.chat_request(ChatRequest::new(messages.into().0))
+    }
+
+    /// A chat call with a whole request.
+    pub fn chat_request(&self, request: ChatRequest) -> ChatCall {
+        ChatCall::new(self.clone(), request)
+    }
+
+    /// The settings this client runs on.
+    #[must_use]
+    pub fn settings(&self) -> &GatewaySettings {
+        &self.inner.settings
+    }
+
+    /// What a call of this client may do.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.inner.plan
+    }
+
+    /// The onion, from the outside in: `telemetry > retry`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let names = self.inner.layers.iter().map(|layer| layer.name());
+        names.chain([self.inner.retry.name()]).collect::<Vec<_>>().join(" > ")
+    }
+
+    /// Ends the client: new calls are refused, calls under way may finish, then the records are
+    /// flushed. Idempotent. Dropping the last clone without it loses no more than the wait.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again.
+    pub async fn aclose(&self) {
+        let life = &self.inner.life;
+        life.closed.store(true, Ordering::Release);
+        loop {
+            let idle = life.idle.notified();
+            if life.calls.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            idle.await;
+        }
+        if let Some(recorder) = &self.inner.recorder {
+            recorder.close().await;
+        }
+    }
+
+    pub(crate) fn begin(&self) -> Result<CallGuard, PgwError> {
+        let life = Arc::clone(&self.inner.life);
+        life.calls.fetch_add(1, Ordering::AcqRel);
+        let guard = CallGuard(life);
+        if guard.0.closed.load(Ordering::Acquire) {
+            let fault = ConfigFault::new("client", "is closed", "make calls before aclose()");
+            return Err(ConfigError::new(vec![fault]).into());
+        }
+        Ok(guard)
+    }
+
+    pub(crate) async fn run_chat(
+        &self,
+        request: ChatRequest,
+        options: CallOptions,
+        hand: Hand,
+    ) -> Result<Reply<Chat>, PgwError> {
+        let inner = &self.inner;
+        let request_id = match &options.request_id {
+            Some(id) => Arc::from(id.as_str()),
+            None => Arc::from(uuid::Uuid::now_v7().to_string()),
+        };
+        let limit = options.deadline.or(inner.settings.deadline);
+        let plan = match limit {
+            None => Arc::clone(&inner.plan),
+            Some(limit) => Arc::new(Plan { deadline: Some(limit), ..(*inner.plan).clone() }),
+        };
+        let deadline = limit.map(|limit| inner.clock.now().saturating_add(limit));
+        let cx = Arc::new(CallCx::new(request_id, options, plan, hand, deadline));
+        Next::new(&inner.layers, &inner.retry).run(&cx, Arc::new(request)).await
+    }
+}
