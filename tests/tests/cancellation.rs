@@ -3,6 +3,7 @@
 //!
 //! After each drop: the upstream connection is closed, no permit and no probe is out, and the account
 //! has one row per attempt and says that the call was cancelled. (MID-015, MID-026, OAI-026, D19, D21)
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up should fail there")]
 
 use std::{
     future::{Future, poll_fn},
@@ -76,8 +77,7 @@ impl Bench {
             dead_cooldown: Duration::from_secs(30),
             probe_lease: Duration::from_mins(1),
         };
-        let breaker =
-            Arc::new(MemoryBreaker::new(rules, names().map(|name| (name, None)), clock));
+        let breaker = Arc::new(MemoryBreaker::new(rules, names().map(|name| (name, None)), clock));
         let rows = Arc::new(Rows::default());
         let mut settings = GatewaySettings::new("LLM", sources.to_vec());
         settings.retry.base_delay = Duration::from_millis(5);
@@ -142,7 +142,10 @@ async fn live(client: GatewayClient) -> Result<String, PgwError> {
 /// A scenario: what source `a` and source `b` answer.
 fn scenario(a: impl IntoIterator<Item = Answer>, b: impl IntoIterator<Item = Answer>) -> Scenario {
     let endpoint = |name: &str, answers: Vec<Answer>| {
-        Endpoint::new(format!("/{name}/v1/chat/completions")).method("POST").named(name).answers(answers)
+        Endpoint::new(format!("/{name}/v1/chat/completions"))
+            .method("POST")
+            .named(name)
+            .answers(answers)
     };
     Scenario::new()
         .endpoint(endpoint("a", a.into_iter().collect()))

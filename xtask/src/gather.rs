@@ -40,15 +40,10 @@ pub fn gather(manifest: Option<&Path>) -> Result<Graph, GatherError> {
     let metadata = metadata(manifest)?;
     let root = metadata.workspace_root.as_std_path();
     let mut files = Vec::new();
-    read_tree(root, root, &mut files).map_err(|fault| GatherError {
-        what: format!("cannot read the work tree: {fault}"),
-    })?;
+    read_tree(root, root, &mut files)
+        .map_err(|fault| GatherError { what: format!("cannot read the work tree: {fault}") })?;
     files.sort_by(|a: &TextFile, b| a.path.cmp(&b.path));
-    Ok(Graph {
-        members: members(&metadata, &files),
-        packages: packages(&metadata),
-        files,
-    })
+    Ok(Graph { members: members(&metadata, &files), packages: packages(&metadata), files })
 }
 
 /// Nothing is downloaded if all is here; a fresh clone lacks the manifests of packages that only
@@ -59,20 +54,12 @@ fn metadata(manifest: Option<&Path>) -> Result<Metadata, GatherError> {
         if let Some(path) = manifest {
             command.manifest_path(path);
         }
-        let options = options
-            .iter()
-            .map(|&option| option.to_owned())
-            .collect::<Vec<_>>();
-        command
-            .features(CargoOpt::AllFeatures)
-            .other_options(options)
-            .exec()
+        let options = options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>();
+        command.features(CargoOpt::AllFeatures).other_options(options).exec()
     };
     ask(&["--locked", "--offline"])
         .or_else(|_| ask(&["--locked"]))
-        .map_err(|fault| GatherError {
-            what: fault.to_string(),
-        })
+        .map_err(|fault| GatherError { what: fault.to_string() })
 }
 
 fn members(metadata: &Metadata, files: &[TextFile]) -> Vec<Member> {
@@ -82,10 +69,7 @@ fn members(metadata: &Metadata, files: &[TextFile]) -> Vec<Member> {
         .into_iter()
         .map(|package| {
             let path = relative(root, package.manifest_path.as_std_path());
-            let text = files
-                .iter()
-                .find(|file| file.path == path)
-                .map(|file| file.text.clone());
+            let text = files.iter().find(|file| file.path == path).map(|file| file.text.clone());
             Member {
                 name: package.name.to_string(),
                 dir: parent(&path),
@@ -115,12 +99,8 @@ fn members(metadata: &Metadata, files: &[TextFile]) -> Vec<Member> {
 
 fn packages(metadata: &Metadata) -> Vec<Package> {
     let root = metadata.workspace_root.as_std_path();
-    let index: HashMap<_, _> = metadata
-        .packages
-        .iter()
-        .enumerate()
-        .map(|(n, package)| (&package.id, n))
-        .collect();
+    let index: HashMap<_, _> =
+        metadata.packages.iter().enumerate().map(|(n, package)| (&package.id, n)).collect();
     let mut packages: Vec<_> = metadata
         .packages
         .iter()
@@ -139,9 +119,7 @@ fn packages(metadata: &Metadata) -> Vec<Package> {
             continue;
         };
         let ships = |kinds: &[cargo_metadata::DepKindInfo]| {
-            kinds
-                .iter()
-                .any(|info| matches!(kind(info.kind), Some(Kind::Normal | Kind::Build)))
+            kinds.iter().any(|info| matches!(kind(info.kind), Some(Kind::Normal | Kind::Build)))
         };
         packages[from].uses = node
             .deps
@@ -193,6 +171,5 @@ fn relative(root: &Path, path: &Path) -> String {
 }
 
 fn parent(path: &str) -> String {
-    path.rsplit_once('/')
-        .map_or_else(String::new, |(dir, _)| dir.to_owned())
+    path.rsplit_once('/').map_or_else(String::new, |(dir, _)| dir.to_owned())
 }

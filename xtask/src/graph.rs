@@ -88,9 +88,7 @@ impl TextFile {
     /// Whether it is Rust source.
     #[must_use]
     pub fn is_rust(&self) -> bool {
-        std::path::Path::new(&self.path)
-            .extension()
-            .is_some_and(|end| end == "rs")
+        std::path::Path::new(&self.path).extension().is_some_and(|end| end == "rs")
     }
 }
 
@@ -113,6 +111,5 @@ impl Graph {
 
 /// Whether a path lies in a directory, by whole components.
 pub(crate) fn is_under(path: &str, dir: &str) -> bool {
-    path.strip_prefix(dir)
-        .is_some_and(|rest| rest.starts_with('/'))
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
 }

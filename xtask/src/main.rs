@@ -81,10 +81,7 @@ fn check_layers(manifest: Option<&Path>) -> ExitCode {
         println!("check-layers: all rules hold ({looked_at})");
         ExitCode::SUCCESS
     } else {
-        println!(
-            "check-layers: violations: {} ({looked_at})",
-            violations.len()
-        );
+        println!("check-layers: violations: {} ({looked_at})", violations.len());
         ExitCode::FAILURE
     }
 }

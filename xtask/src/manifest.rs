@@ -56,17 +56,11 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<Written> {
             None => entry.value.contains("workspace=true"),
         };
         let table = entry.path[..=table].join(".");
-        match found
-            .iter_mut()
-            .find(|written| written.name == *name && written.table == table)
-        {
+        match found.iter_mut().find(|written| written.name == *name && written.table == table) {
             Some(written) => written.from_workspace |= from_workspace,
-            None => found.push(Written {
-                name: name.clone(),
-                table,
-                from_workspace,
-                line: entry.line,
-            }),
+            None => {
+                found.push(Written { name: name.clone(), table, from_workspace, line: entry.line })
+            }
         }
     }
     found
@@ -83,9 +77,7 @@ fn entries(manifest: &str) -> Vec<Entry> {
         }
         if open_brackets > 0 {
             if let Some(entry) = found.last_mut() {
-                entry
-                    .value
-                    .extend(line.chars().filter(|c| !c.is_whitespace()));
+                entry.value.extend(line.chars().filter(|c| !c.is_whitespace()));
             }
             open_brackets += balance(line);
         } else if line.starts_with('[') {
@@ -95,11 +87,7 @@ fn entries(manifest: &str) -> Vec<Entry> {
             path.extend(dotted(key));
             let value: String = value.chars().filter(|c| !c.is_whitespace()).collect();
             open_brackets = balance(&value);
-            found.push(Entry {
-                path,
-                value,
-                line: n + 1,
-            });
+            found.push(Entry { path, value, line: n + 1 });
         }
     }
     found

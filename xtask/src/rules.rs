@@ -48,11 +48,7 @@ const TRANSPORT: MayUse = MayUse::Only(&["pgw-http", "pgw-ports", "pgw-types", "
 /// The house, from the ground up. Crates that are planned have their place already.
 const LAYERS: &[Layer] = &[
     room("pgw-types", "crates/pgw-types", MayUse::Only(&[])),
-    room(
-        "pgw-ports",
-        "crates/pgw-ports",
-        MayUse::Only(&["pgw-types"]),
-    ),
+    room("pgw-ports", "crates/pgw-ports", MayUse::Only(&["pgw-types"])),
     room("pgw-wire", "crates/pgw-wire", MayUse::Only(&["pgw-types"])),
     room("pgw-http", "crates/pgw-http", MayUse::Only(&[])),
     room("pgw-middleware", "crates/pgw-middleware", ROOM),
@@ -60,16 +56,8 @@ const LAYERS: &[Layer] = &[
     room("pgw-telemetry", "crates/pgw-telemetry", ROOM),
     room("pgw-backend-memory", "crates/pgw-backend-memory", ROOM),
     room("pgw-backend-redis", "crates/pgw-backend-redis", ROOM),
-    room(
-        "pgw-transport-openai",
-        "crates/pgw-transport-openai",
-        TRANSPORT,
-    ),
-    room(
-        "pgw-transport-monkeyocr",
-        "crates/pgw-transport-monkeyocr",
-        TRANSPORT,
-    ),
+    room("pgw-transport-openai", "crates/pgw-transport-openai", TRANSPORT),
+    room("pgw-transport-monkeyocr", "crates/pgw-transport-monkeyocr", TRANSPORT),
     room(
         "pgw-client",
         "crates/pgw-client",
@@ -93,20 +81,10 @@ const LAYERS: &[Layer] = &[
     room(
         "pgw-cli",
         "crates/pgw-cli",
-        MayUse::Only(&[
-            "pgw-client",
-            "pgw-mock",
-            "pgw-ports",
-            "pgw-server",
-            "pgw-types",
-        ]),
+        MayUse::Only(&["pgw-client", "pgw-mock", "pgw-ports", "pgw-server", "pgw-types"]),
     ),
     room("pgw-contract", "crates/pgw-contract", ROOM),
-    room(
-        "pgw-mock",
-        "crates/pgw-mock",
-        MayUse::Only(&["pgw-types", "pgw-wire"]),
-    ),
+    room("pgw-mock", "crates/pgw-mock", MayUse::Only(&["pgw-types", "pgw-wire"])),
     room("xtask", "xtask", MayUse::Only(&[])),
     room("pgw-tests", "tests", MayUse::Anything),
     room("pgw-bench", "benches", MayUse::Anything),
@@ -237,13 +215,7 @@ const EXTERNALS: &[External] = &[
             "pgw-transport-monkeyocr",
             "pgw-client",
         ]),
-        names: &[
-            "serde-saphyr",
-            "serde_norway",
-            "serde_yaml",
-            "serde_yaml_ng",
-            "serde_yml",
-        ],
+        names: &["serde-saphyr", "serde_norway", "serde_yaml", "serde_yaml_ng", "serde_yml"],
         reach: Reach::Declared,
         because: "the gateway's configuration file is the gateway's (NOG-011)",
     },

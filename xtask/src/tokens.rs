@@ -57,9 +57,7 @@ pub(crate) fn is_path(code: &[Token<'_>], at: usize, segments: &[&str]) -> bool 
 
 /// Whether `::` stands at `at`.
 pub(crate) fn is_colons(code: &[Token<'_>], at: usize) -> bool {
-    [at, at + 1]
-        .iter()
-        .all(|&n| code.get(n).is_some_and(|token| token.is_punct(":")))
+    [at, at + 1].iter().all(|&n| code.get(n).is_some_and(|token| token.is_punct(":")))
 }
 
 /// The tokens between the bracket at `open` and the one that closes it.
@@ -84,11 +82,7 @@ pub(crate) fn group<'t, 'a>(code: &'t [Token<'a>], open: usize) -> &'t [Token<'a
 
 /// Cuts a source text into tokens. Text that is not Rust gives some tokens, never a panic.
 pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut scanner = Scanner {
-        source,
-        at: 0,
-        line: 1,
-    };
+    let mut scanner = Scanner { source, at: 0, line: 1 };
     let mut found = Vec::new();
     while let Some(token) = scanner.next_token() {
         found.push(token);
@@ -134,11 +128,7 @@ impl<'a> Scanner<'a> {
                 Sort::Punct
             }
         };
-        Some(Token {
-            sort,
-            text: self.since(start),
-            line,
-        })
+        Some(Token { sort, text: self.since(start), line })
     }
 
     /// An identifier, or a literal with a prefix such as `br#"…"#`.
@@ -167,20 +157,13 @@ impl<'a> Scanner<'a> {
             }
             _ => Sort::Ident,
         };
-        Token {
-            sort,
-            text: self.since(start),
-            line,
-        }
+        Token { sort, text: self.since(start), line }
     }
 
     fn raw_string(&mut self, hashes: usize) {
         let end = format!("\"{}", "#".repeat(hashes));
         self.skip(hashes + 1);
-        let length = self
-            .rest()
-            .find(&end)
-            .map_or(self.rest().len(), |found| found + end.len());
+        let length = self.rest().find(&end).map_or(self.rest().len(), |found| found + end.len());
         self.skip(length);
     }
 

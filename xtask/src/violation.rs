@@ -29,12 +29,6 @@ impl fmt::Display for Violation {
             }
             f.write_str(": ")?;
         }
-        write!(
-            f,
-            "{}\n    rule {}, written in {}",
-            self.message,
-            self.rule,
-            self.rule.written_in()
-        )
+        write!(f, "{}\n    rule {}, written in {}", self.message, self.rule, self.rule.written_in())
     }
 }

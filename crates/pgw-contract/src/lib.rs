@@ -65,8 +65,10 @@
 //! to [`LimiterHistory::replay`] and [`BreakerHistory::replay`].
 //!
 //! The macros write `#[tokio::test]`: the crate that uses them needs tokio with the features
-//! `macros`, `rt` and `rt-multi-thread`. All times are whole milliseconds. A store over the network
-//! gives each instance a name space of its own and, in tests, takes the time from its harness.
+//! `macros`, `rt` and `rt-multi-thread`. All times are whole milliseconds, and answers must be exact
+//! while a window holds fewer than 200 admissions: only above that may a store merge what it counts,
+//! on the safe side. A store over the network gives each instance a name space of its own and, in
+//! tests, takes the time from its harness.
 
 #![expect(
     clippy::panic,

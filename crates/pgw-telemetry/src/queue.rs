@@ -13,11 +13,6 @@ use std::{
 use pgw_types::CallRecord;
 use tokio::sync::oneshot;
 
-/// How long the writer waits for a batch to become as large as the last one. Under load a commit for
-/// each row costs the processor several times what a row in a batch costs; beside the duration of a
-/// model call this wait is nothing.
-const GATHERING: Duration = Duration::from_micros(500);
-
 /// One row in the line.
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -83,16 +78,13 @@ struct State {
     settled: u64,
     /// Who waits for which row to be settled.
     flushes: Vec<(u64, oneshot::Sender<()>)>,
-    /// How many rows the last batch had.
-    last_batch: usize,
     /// Rows dropped since the line was last empty.
     overflow: u64,
     /// The store fails: rows are kept, nobody waits.
     down: bool,
     life: Life,
-    /// The writer sleeps until so many rows stand in the line; `None`: it is awake, and the system
-    /// call that would wake it is saved.
-    wake_at: Option<usize>,
+    /// The writer sleeps and has to be woken; saves a system call when it does not.
+    asleep: bool,
 }
 
 impl Queue {
@@ -121,10 +113,7 @@ impl Queue {
         let number = state.offered;
         state.bytes += bytes;
         state.rows.push_back(Entry { record, number, bytes, receipt: sender });
-        let wake = state.wake_at.is_some_and(|rows| state.rows.len() >= rows);
-        if wake {
-            state.wake_at = None;
-        }
+        let wake = mem::take(&mut state.asleep);
         drop(state);
         if wake {
             self.work.notify_one();
@@ -166,21 +155,16 @@ impl Queue {
         state.life == Life::Ended
     }
 
-    /// For the writer: fills `batch` with the oldest rows; waits for some if there are none.
-    /// `false` when the line is closed and empty.
-    ///
-    /// A lone row is handed out at once. If the last batch had company, more is likely on its way:
-    /// then as many rows are awaited as it had, for [`GATHERING`] at most.
+    /// For the writer: fills `batch` with the oldest rows; waits for some if there are none, but
+    /// never for company. `false` when the line is closed and empty.
     pub(crate) fn take(&self, batch: &mut VecDeque<Entry>) -> bool {
-        let most = self.bounds.batch.max(1);
         let mut state = self.lock();
-        let company = mem::take(&mut state.last_batch).min(most);
-        if company > 1 {
-            state = self.sleep(state, company, Some(GATHERING));
-        }
         while state.rows.is_empty() && state.life == Life::Open {
-            state = self.sleep(state, 1, None);
+            state.asleep = true;
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.asleep = false;
+        let most = self.bounds.batch.max(1);
         if state.rows.len() <= most {
             mem::swap(&mut state.rows, batch);
             state.bytes = 0;
@@ -192,31 +176,7 @@ impl Queue {
             // What a burst took is not kept for ever.
             state.rows = VecDeque::new();
         }
-        state.last_batch = batch.len();
         !batch.is_empty()
-    }
-
-    /// The writer sleeps until so many rows stand in the line, the line is closed or the time is
-    /// up; may also wake without a reason.
-    fn sleep<'a>(
-        &self,
-        mut state: MutexGuard<'a, State>,
-        rows: usize,
-        limit: Option<Duration>,
-    ) -> MutexGuard<'a, State> {
-        if state.rows.len() >= rows || state.life != Life::Open {
-            return state;
-        }
-        state.wake_at = Some(rows);
-        let mut state = match limit {
-            None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(limit) => {
-                let woken = self.work.wait_timeout(state, limit);
-                woken.unwrap_or_else(PoisonError::into_inner).0
-            }
-        };
-        state.wake_at = None;
-        state
     }
 
     /// For the writer: the batch is with the store. Returns how many rows were dropped since the

@@ -26,12 +26,7 @@ pub(super) fn check(graph: &Graph, rules: &Rules, found: &mut Vec<Violation>) {
     for &reader in rules.environment_readers {
         let file = graph.files.iter().find(|file| file.path == reader);
         let reads = file.is_some_and(|file| !reads(&file.text, rules).is_empty());
-        if !reads
-            && graph
-                .members
-                .iter()
-                .any(|member| is_under(reader, &member.dir))
-        {
+        if !reads && graph.members.iter().any(|member| is_under(reader, &member.dir)) {
             found.push(Violation {
                 rule: Rule::StaleExceptions,
                 place: reader.to_owned(),
@@ -58,11 +53,7 @@ fn reads(source: &str, rules: &Rules) -> Vec<(usize, String)> {
     let mut code = tokens(source);
     code.retain(|token| token.sort != Sort::Comment);
     let mut found: Vec<(usize, String)> = Vec::new();
-    for (at, token) in code
-        .iter()
-        .enumerate()
-        .filter(|(_, token)| token.sort == Sort::Ident)
-    {
+    for (at, token) in code.iter().enumerate().filter(|(_, token)| token.sort == Sort::Ident) {
         let read = rules.environment_reads.iter().find(|path| {
             is_path(&code, at, path)
                 || matches!(path, [first, last]
@@ -84,9 +75,7 @@ fn reads(source: &str, rules: &Rules) -> Vec<(usize, String)> {
 fn imports(code: &[Token<'_>], at: usize, last: &str) -> bool {
     let renamed = code.get(at + 1).is_some_and(|token| token.is_ident("as"))
         && at > 0
-        && [":", "{", ","]
-            .iter()
-            .any(|mark| code[at - 1].is_punct(mark));
+        && [":", "{", ","].iter().any(|mark| code[at - 1].is_punct(mark));
     if renamed {
         return true;
     }

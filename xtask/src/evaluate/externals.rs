@@ -20,10 +20,7 @@ pub(super) fn check(graph: &Graph, rules: &Rules, found: &mut Vec<Violation>) {
             let asks = member.dependencies.iter().any(|dependency| {
                 dependency.kind != Kind::Dev
                     && dependency.package == rule.package
-                    && dependency
-                        .features
-                        .iter()
-                        .any(|feature| feature == rule.feature)
+                    && dependency.features.iter().any(|feature| feature == rule.feature)
             });
             if asks {
                 found.push(Violation {
@@ -73,10 +70,7 @@ fn resolved(graph: &Graph, member: &Member, rule: &External, found: &mut Vec<Vio
                 found.push(violation(member, rule, &package.name, &chain));
                 continue;
             }
-            let sibling = package
-                .member_dir
-                .as_deref()
-                .and_then(|dir| graph.member_at(dir));
+            let sibling = package.member_dir.as_deref().and_then(|dir| graph.member_at(dir));
             if !sibling.is_some_and(|sibling| rule.who.holds(sibling)) {
                 queue.push_back(next);
             }

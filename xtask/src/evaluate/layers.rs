@@ -57,10 +57,7 @@ fn edge(
         })
     };
     let Some(dir) = &dependency.dir else {
-        let namesake = rules
-            .layers
-            .iter()
-            .any(|layer| layer.name == dependency.package);
+        let namesake = rules.layers.iter().any(|layer| layer.name == dependency.package);
         return namesake.then(|| {
             violation(
                 &dependency.package,
@@ -92,11 +89,8 @@ fn edge(
     if is_dev {
         may_use.extend(rules.dev_extra);
     }
-    let may_use = if may_use.is_empty() {
-        "nothing of ours".to_owned()
-    } else {
-        may_use.join(", ")
-    };
+    let may_use =
+        if may_use.is_empty() { "nothing of ours".to_owned() } else { may_use.join(", ") };
     violation(
         used,
         format!(

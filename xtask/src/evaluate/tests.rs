@@ -10,10 +10,7 @@ use crate::violation::Violation;
 
 /// The rules of the house without its own exceptions: they have nothing to accept here.
 fn rules() -> Rules {
-    Rules {
-        exceptions: &[],
-        ..house()
-    }
+    Rules { exceptions: &[], ..house() }
 }
 
 fn member(name: &str, dependencies: Vec<Dependency>) -> Member {
@@ -30,29 +27,18 @@ fn on(package: &str, kind: Kind) -> Dependency {
         package: package.to_owned(),
         rename: None,
         kind,
-        dir: package
-            .starts_with("pgw-")
-            .then(|| format!("crates/{package}")),
+        dir: package.starts_with("pgw-").then(|| format!("crates/{package}")),
         features: Vec::new(),
     }
 }
 
 fn members(members: Vec<Member>) -> Graph {
-    Graph {
-        members,
-        ..Graph::default()
-    }
+    Graph { members, ..Graph::default() }
 }
 
 fn file(path: &str, text: &str) -> Graph {
-    let files = vec![TextFile {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    }];
-    Graph {
-        files,
-        ..Graph::default()
-    }
+    let files = vec![TextFile { path: path.to_owned(), text: text.to_owned() }];
+    Graph { files, ..Graph::default() }
 }
 
 /// The only violation of the house rules in this graph.
@@ -70,9 +56,7 @@ fn assert_clean(graph: &Graph) {
 #[test]
 fn an_edge_between_rooms_is_named_with_both_ends_and_the_rule() {
     let mut structured = member("pgw-structured", vec![on("pgw-telemetry", Kind::Normal)]);
-    structured
-        .manifest
-        .push_str("[dependencies]\npgw-telemetry.workspace = true\n");
+    structured.manifest.push_str("[dependencies]\npgw-telemetry.workspace = true\n");
     let graph = members(vec![structured, member("pgw-telemetry", Vec::new())]);
     let report = only(&graph).to_string();
     for part in [
@@ -94,18 +78,12 @@ fn the_ground_uses_nothing_of_ours() {
     ]);
     let report = only(&graph).to_string();
     assert!(report.contains("pgw-types → pgw-ports"), "{report}");
-    assert!(
-        report.contains("build dependency; pgw-types may use nothing of ours"),
-        "{report}"
-    );
+    assert!(report.contains("build dependency; pgw-types may use nothing of ours"), "{report}");
 }
 
 #[test]
 fn all_violations_are_reported_at_once() {
-    let uses = vec![
-        on("pgw-telemetry", Kind::Normal),
-        on("pgw-http", Kind::Normal),
-    ];
+    let uses = vec![on("pgw-telemetry", Kind::Normal), on("pgw-http", Kind::Normal)];
     let graph = members(vec![
         member("pgw-middleware", vec![on("pgw-server", Kind::Normal)]),
         member("pgw-server", uses),
@@ -113,10 +91,8 @@ fn all_violations_are_reported_at_once() {
         member("pgw-http", Vec::new()),
     ]);
     let found = evaluate(&graph, &rules());
-    let ends: Vec<_> = found
-        .iter()
-        .map(|violation| (violation.place.as_str(), violation.what.as_str()))
-        .collect();
+    let ends: Vec<_> =
+        found.iter().map(|violation| (violation.place.as_str(), violation.what.as_str())).collect();
     assert_eq!(
         ends,
         [
@@ -129,12 +105,7 @@ fn all_violations_are_reported_at_once() {
 
 #[test]
 fn mock_and_contract_are_for_tests() {
-    let rest = || {
-        vec![
-            member("pgw-mock", Vec::new()),
-            member("pgw-contract", Vec::new()),
-        ]
-    };
+    let rest = || vec![member("pgw-mock", Vec::new()), member("pgw-contract", Vec::new())];
     let with = |kind| {
         let uses = vec![on("pgw-mock", kind), on("pgw-contract", kind)];
         members([vec![member("pgw-backend-memory", uses)], rest()].concat())
@@ -150,76 +121,43 @@ fn a_dev_edge_between_rooms_is_forbidden_too() {
         member("pgw-middleware", Vec::new()),
     ]);
     let report = only(&graph).to_string();
-    assert!(
-        report.contains("pgw-telemetry → pgw-middleware"),
-        "{report}"
-    );
-    assert!(
-        report.contains("may use pgw-ports, pgw-types, pgw-contract, pgw-mock"),
-        "{report}"
-    );
+    assert!(report.contains("pgw-telemetry → pgw-middleware"), "{report}");
+    assert!(report.contains("may use pgw-ports, pgw-types, pgw-contract, pgw-mock"), "{report}");
 }
 
 #[test]
 fn a_rename_hides_nothing() {
-    let renamed = Dependency {
-        rename: Some("harmless".to_owned()),
-        ..on("pgw-telemetry", Kind::Normal)
-    };
+    let renamed =
+        Dependency { rename: Some("harmless".to_owned()), ..on("pgw-telemetry", Kind::Normal) };
     let mut room = member("pgw-structured", vec![renamed]);
-    room.manifest
-        .push_str("[dependencies]\nharmless.workspace = true\n");
+    room.manifest.push_str("[dependencies]\nharmless.workspace = true\n");
     let report = only(&members(vec![room, member("pgw-telemetry", Vec::new())])).to_string();
-    assert!(
-        report.contains("pgw-structured → pgw-telemetry"),
-        "{report}"
-    );
-    assert!(
-        report.contains("Cargo.toml:4, there named harmless"),
-        "{report}"
-    );
+    assert!(report.contains("pgw-structured → pgw-telemetry"), "{report}");
+    assert!(report.contains("Cargo.toml:4, there named harmless"), "{report}");
 }
 
 #[test]
 fn edges_are_matched_by_directory_not_by_name() {
-    let disguised = Dependency {
-        package: "harmless".to_owned(),
-        ..on("pgw-telemetry", Kind::Normal)
-    };
+    let disguised =
+        Dependency { package: "harmless".to_owned(), ..on("pgw-telemetry", Kind::Normal) };
     let graph = members(vec![
         member("pgw-structured", vec![disguised]),
         member("pgw-telemetry", Vec::new()),
     ]);
     assert_eq!(only(&graph).what, "pgw-telemetry");
 
-    let namesake = Dependency {
-        dir: None,
-        ..on("pgw-types", Kind::Normal)
-    };
-    let graph = members(vec![
-        member("pgw-ports", vec![namesake]),
-        member("pgw-types", Vec::new()),
-    ]);
+    let namesake = Dependency { dir: None, ..on("pgw-types", Kind::Normal) };
+    let graph = members(vec![member("pgw-ports", vec![namesake]), member("pgw-types", Vec::new())]);
     assert!(only(&graph).message.contains("from a registry"));
 
-    let outside = Dependency {
-        dir: Some("/tmp/x".to_owned()),
-        ..on("x", Kind::Normal)
-    };
-    assert!(
-        only(&members(vec![member("pgw-ports", vec![outside])]))
-            .message
-            .contains("/tmp/x")
-    );
+    let outside = Dependency { dir: Some("/tmp/x".to_owned()), ..on("x", Kind::Normal) };
+    assert!(only(&members(vec![member("pgw-ports", vec![outside])])).message.contains("/tmp/x"));
 }
 
 #[test]
 fn an_unknown_member_is_forbidden() {
     let violation = only(&members(vec![member("pgw-utils", Vec::new())]));
-    assert_eq!(
-        (violation.rule, violation.place.as_str()),
-        (Rule::KnownMembers, "pgw-utils")
-    );
+    assert_eq!((violation.rule, violation.place.as_str()), (Rule::KnownMembers, "pgw-utils"));
 
     let mut moved = member("pgw-types", Vec::new());
     moved.dir = "crates/types".to_owned();
@@ -250,11 +188,7 @@ fn resolved(edges: &[(&str, &[&str])]) -> Graph {
         .filter(|(name, _)| name.starts_with("pgw-"))
         .map(|(name, _)| member(name, Vec::new()))
         .collect();
-    Graph {
-        members,
-        packages,
-        files: Vec::new(),
-    }
+    Graph { members, packages, files: Vec::new() }
 }
 
 // REQ XTK-002
@@ -268,44 +202,22 @@ fn a_runtime_below_pgw_types_is_named_with_its_chain() {
         ("tokio", &[]),
     ]);
     let violation = only(&graph);
-    assert_eq!(
-        violation.place, "pgw-types",
-        "the crate that brings it in is the one named"
-    );
-    assert!(
-        violation
-            .message
-            .contains("pgw-types → helper 1.0.0 → tokio 1.0.0"),
-        "{violation}"
-    );
+    assert_eq!(violation.place, "pgw-types", "the crate that brings it in is the one named");
+    assert!(violation.message.contains("pgw-types → helper 1.0.0 → tokio 1.0.0"), "{violation}");
 }
 
 // REQ NOG-008, XTK-003
 #[test]
 fn a_retry_crate_is_found_at_any_depth() {
-    let graph = resolved(&[
-        ("pgw-http", &["helper"]),
-        ("helper", &["backoff"]),
-        ("backoff", &[]),
-    ]);
-    assert!(
-        only(&graph)
-            .message
-            .contains("pgw-http → helper 1.0.0 → backoff 1.0.0")
-    );
+    let graph = resolved(&[("pgw-http", &["helper"]), ("helper", &["backoff"]), ("backoff", &[])]);
+    assert!(only(&graph).message.contains("pgw-http → helper 1.0.0 → backoff 1.0.0"));
 }
 
 #[test]
 fn middleware_declares_no_connection_of_its_own() {
-    let graph = members(vec![member(
-        "pgw-middleware",
-        vec![on("rustls", Kind::Normal)],
-    )]);
+    let graph = members(vec![member("pgw-middleware", vec![on("rustls", Kind::Normal)])]);
     assert_eq!(only(&graph).what, "rustls");
-    assert_clean(&members(vec![member(
-        "pgw-middleware",
-        vec![on("rustls", Kind::Dev)],
-    )]));
+    assert_clean(&members(vec![member("pgw-middleware", vec![on("rustls", Kind::Dev)])]));
 }
 
 #[test]
@@ -320,24 +232,15 @@ fn a_vendor_client_serves_the_benchmarks_only() {
     let mut bench = member("pgw-bench", vec![on("async-openai", Kind::Dev)]);
     bench.dir = "benches".to_owned();
     assert_clean(&members(vec![bench]));
-    let graph = members(vec![member(
-        "pgw-mock",
-        vec![on("async-openai", Kind::Dev)],
-    )]);
+    let graph = members(vec![member("pgw-mock", vec![on("async-openai", Kind::Dev)])]);
     assert_eq!(only(&graph).what, "async-openai");
 }
 
 #[test]
 fn forbidden_features_are_named() {
-    let tokio = |kind| Dependency {
-        features: vec!["test-util".to_owned()],
-        ..on("tokio", kind)
-    };
+    let tokio = |kind| Dependency { features: vec!["test-util".to_owned()], ..on("tokio", kind) };
     assert_clean(&members(vec![member("pgw-mock", vec![tokio(Kind::Dev)])]));
-    let violation = only(&members(vec![member(
-        "pgw-mock",
-        vec![tokio(Kind::Normal)],
-    )]));
+    let violation = only(&members(vec![member("pgw-mock", vec![tokio(Kind::Normal)])]));
     assert_eq!(
         (violation.rule, violation.what.as_str()),
         (Rule::ForbiddenFeatures, "tokio/test-util")
@@ -352,10 +255,7 @@ fn an_exception_accepts_its_violation_and_fails_when_stale() {
         what: "pgw-telemetry",
         reason: "planted",
     };
-    let rules = Rules {
-        exceptions: &[ACCEPTED],
-        ..house()
-    };
+    let rules = Rules { exceptions: &[ACCEPTED], ..house() };
     let edge = members(vec![
         member("pgw-structured", vec![on("pgw-telemetry", Kind::Normal)]),
         member("pgw-telemetry", Vec::new()),
@@ -365,12 +265,7 @@ fn an_exception_accepts_its_violation_and_fails_when_stale() {
     let found = evaluate(&Graph::default(), &rules);
     let report = found.iter().map(ToString::to_string).collect::<String>();
     assert_eq!(found.len(), 1, "{report}");
-    for part in [
-        "pgw-structured",
-        "pgw-telemetry",
-        "accepts nothing",
-        "planted",
-    ] {
+    for part in ["pgw-structured", "pgw-telemetry", "accepts nothing", "planted"] {
         assert!(report.contains(part), "{part} is not in:\n{report}");
     }
 }

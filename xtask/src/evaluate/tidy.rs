@@ -13,10 +13,7 @@ pub(super) fn check(graph: &Graph, rules: &Rules, found: &mut Vec<Violation>) {
         length(file, rules, &mut faults);
         let all = tokens(&file.text);
         unfinished(&all, rules, &mut faults);
-        let code: Vec<_> = all
-            .into_iter()
-            .filter(|token| token.sort != Sort::Comment)
-            .collect();
+        let code: Vec<_> = all.into_iter().filter(|token| token.sort != Sort::Comment).collect();
         for at in 0..code.len() {
             attribute(&code, at, graph, file, &mut faults);
             macro_call(&code, at, graph, file, &mut faults);
@@ -46,21 +43,14 @@ struct Fault {
 
 impl Fault {
     fn new(line: usize, what: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            line,
-            what,
-            message: message.into(),
-        }
+        Self { line, what, message: message.into() }
     }
 }
 
 fn first_line(file: &TextFile, faults: &mut Vec<Fault>) {
     let first = file.text.lines().next().unwrap_or_default();
-    let accepted: &[&str] = if is_test_source(&file.path) {
-        &["//"]
-    } else {
-        &["//!", "#![doc = include_str!("]
-    };
+    let accepted: &[&str] =
+        if is_test_source(&file.path) { &["//"] } else { &["//!", "#![doc = include_str!("] };
     if !accepted.iter().any(|start| first.starts_with(start)) {
         let message = "the first line must be a `//!` comment that names the file's subject";
         faults.push(Fault::new(1, "first line", message));
@@ -70,10 +60,8 @@ fn first_line(file: &TextFile, faults: &mut Vec<Fault>) {
 fn length(file: &TextFile, rules: &Rules, faults: &mut Vec<Fault>) {
     let lines = file.text.lines().count();
     if lines > rules.max_lines {
-        let message = format!(
-            "{lines} lines; {} are the most, split it by subject",
-            rules.max_lines
-        );
+        let message =
+            format!("{lines} lines; {} are the most, split it by subject", rules.max_lines);
         faults.push(Fault::new(rules.max_lines + 1, "length", message));
     }
 }
@@ -106,14 +94,8 @@ fn attribute(
         return;
     }
     let inside = group(code, open);
-    let conditional = inside
-        .first()
-        .is_some_and(|token| token.is_ident("cfg_attr"));
-    let candidates = if conditional {
-        inside.len()
-    } else {
-        inside.len().min(1)
-    };
+    let conditional = inside.first().is_some_and(|token| token.is_ident("cfg_attr"));
+    let candidates = if conditional { inside.len() } else { inside.len().min(1) };
     for n in 0..candidates {
         let (token, line) = (&inside[n], inside[n].line);
         let next = inside.get(n + 1);
@@ -143,9 +125,7 @@ fn macro_call(
     let (token, line) = (&code[at], code[at].line);
     let called = token.sort == Sort::Ident
         && code.get(at + 1).is_some_and(|next| next.is_punct("!"))
-        && code
-            .get(at + 2)
-            .is_some_and(|next| matches!(next.text, "(" | "[" | "{"));
+        && code.get(at + 2).is_some_and(|next| matches!(next.text, "(" | "[" | "{"));
     if !called {
         return;
     }

@@ -5,24 +5,12 @@ use crate::rule::{Rule, Rules};
 use crate::violation::Violation;
 
 pub(super) fn check(graph: &Graph, rules: &Rules, found: &mut Vec<Violation>) {
-    for file in graph
-        .files
-        .iter()
-        .filter(|file| file.path != rules.word_list_file)
-    {
+    for file in graph.files.iter().filter(|file| file.path != rules.word_list_file) {
         let name = std::iter::once((None, file.path.as_str()));
-        let lines = file
-            .text
-            .lines()
-            .enumerate()
-            .map(|(n, line)| (Some(n + 1), line));
+        let lines = file.text.lines().enumerate().map(|(n, line)| (Some(n + 1), line));
         for (line, text) in name.chain(lines) {
             let text = text.to_lowercase();
-            for word in rules
-                .business_words
-                .iter()
-                .filter(|word| text.contains(**word))
-            {
+            for word in rules.business_words.iter().filter(|word| text.contains(**word)) {
                 found.push(Violation {
                     rule: Rule::BusinessWords,
                     place: file.path.clone(),

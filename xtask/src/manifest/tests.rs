@@ -49,10 +49,7 @@ fn every_form_of_dependency_is_read() {
         ("long", true, 25),
         ("longer", false, 29),
     ];
-    assert_eq!(
-        read,
-        expected.map(|(name, shared, line)| (name.to_owned(), shared, line))
-    );
+    assert_eq!(read, expected.map(|(name, shared, line)| (name.to_owned(), shared, line)));
 }
 
 #[test]
@@ -60,7 +57,5 @@ fn workspace_lints_are_seen_in_both_forms() {
     assert!(has_workspace_lints(MANIFEST));
     assert!(has_workspace_lints("lints.workspace = true"));
     assert!(!has_workspace_lints("[lints]\nworkspace = false"));
-    assert!(!has_workspace_lints(
-        "# [lints]\n# workspace = true\n[package]\nname = \"x\""
-    ));
+    assert!(!has_workspace_lints("# [lints]\n# workspace = true\n[package]\nname = \"x\""));
 }

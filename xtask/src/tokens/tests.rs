@@ -3,11 +3,7 @@
 use super::{Sort, group, is_path, tokens};
 
 fn idents(source: &str) -> Vec<&str> {
-    tokens(source)
-        .into_iter()
-        .filter(|t| t.sort == Sort::Ident)
-        .map(|t| t.text)
-        .collect()
+    tokens(source).into_iter().filter(|t| t.sort == Sort::Ident).map(|t| t.text).collect()
 }
 
 #[test]
@@ -51,28 +47,21 @@ fn paths_may_be_spread_over_lines() {
 #[test]
 fn groups_end_at_their_own_bracket() {
     let code = tokens("f(a, [b], {c}) d");
-    let inside: Vec<_> = group(&code, 1)
-        .iter()
-        .filter(|t| t.sort == Sort::Ident)
-        .map(|t| t.text)
-        .collect();
+    let inside: Vec<_> =
+        group(&code, 1).iter().filter(|t| t.sort == Sort::Ident).map(|t| t.text).collect();
     assert_eq!(inside, ["a", "b", "c"]);
 }
 
 #[test]
 fn string_contents_lose_quotes_and_prefix() {
-    let contents: Vec<_> = tokens(r##""a/b" r#"c"# b"d""##)
-        .iter()
-        .map(|t| t.contents().to_owned())
-        .collect();
+    let contents: Vec<_> =
+        tokens(r##""a/b" r#"c"# b"d""##).iter().map(|t| t.contents().to_owned()).collect();
     assert_eq!(contents, ["a/b", "c", "d"]);
 }
 
 #[test]
 fn broken_source_ends_without_a_panic() {
-    for source in [
-        "\"open", "r#\"open", "/* open", "'", "b'", "r#", "'\\", "文'",
-    ] {
+    for source in ["\"open", "r#\"open", "/* open", "'", "b'", "r#", "'\\", "文'"] {
         tokens(source);
     }
 }

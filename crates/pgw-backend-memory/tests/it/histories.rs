@@ -78,9 +78,9 @@ fn breaker_history() -> impl Strategy<Value = BreakerHistory> {
 }
 
 fn run(replay: impl Future<Output = Result<(), String>>) -> Result<(), TestCaseError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answer = runtime.unwrap().block_on(replay);
-    answer.map_err(TestCaseError::fail)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    runtime.block_on(replay).map_err(TestCaseError::fail)
 }
 
 proptest! {

@@ -72,7 +72,7 @@ async fn a_breaker_can_be_looked_at() {
     let breaker = memory.breaker(BreakerSpec {
         threshold: 1,
         cooldown: Duration::from_secs(30),
-        dead_cooldown: Duration::from_secs(60),
+        dead_cooldown: Duration::from_mins(1),
         probe_lease: Duration::from_secs(10),
         sources: vec![("one".into(), None), ("two".into(), None)],
     });

@@ -15,6 +15,8 @@ pub struct LimiterModel {
     spec: LimiterSpec,
     now: Duration,
     admitted: Vec<Admitted>,
+    /// So many of the first of them count nowhere any more.
+    past: usize,
     progress: Option<Duration>,
 }
 
@@ -36,12 +38,18 @@ impl LimiterModel {
     /// A limiter of this make at time zero.
     #[must_use]
     pub fn new(spec: LimiterSpec) -> Self {
-        Self { spec, now: Duration::ZERO, admitted: Vec::new(), progress: None }
+        Self { spec, now: Duration::ZERO, admitted: Vec::new(), past: 0, progress: None }
     }
 
     /// Lets time pass.
     pub fn advance(&mut self, by: Duration) {
         self.now += by;
+        while let Some(call) = self.admitted.get(self.past)
+            && call.at + MINUTE <= self.now
+            && call.lease_ends.is_none_or(|ends| ends <= self.now)
+        {
+            self.past += 1;
+        }
     }
 
     /// Asks for a call. Returns the place of its lease.
@@ -146,8 +154,9 @@ impl LimiterModel {
 
     /// What counts at a gate at a moment from now on.
     fn used(&self, gate: Gate, side: Side, at: Duration) -> u64 {
-        let here =
-            self.admitted.iter().filter(|call| side.0.is_none_or(|source| call.source == source));
+        let here = self.admitted[self.past..]
+            .iter()
+            .filter(|call| side.0.is_none_or(|source| call.source == source));
         match gate {
             Gate::GlobalConcurrency | Gate::SourceConcurrency => {
                 here.filter(|call| call.lease_ends.is_some_and(|ends| ends > at)).count() as u64
@@ -171,9 +180,9 @@ impl LimiterModel {
         if matches!(gate, Gate::GlobalConcurrency | Gate::SourceConcurrency) {
             return None;
         }
-        let ends = self.admitted.iter().map(|call| call.at + MINUTE);
-        let first =
-            ends.filter(|end| *end > self.now && self.admits_at(gate, side, tokens, *end)).min()?;
+        // In the order of admission, so the first that helps is the earliest.
+        let mut ends = self.admitted[self.past..].iter().map(|call| call.at + MINUTE);
+        let first = ends.find(|end| *end > self.now && self.admits_at(gate, side, tokens, *end))?;
         Some(first.saturating_sub(self.now))
     }
 }

@@ -48,7 +48,7 @@ impl PlainBreaker {
     fn at_once<T>(&self, act: impl FnOnce(&mut BreakerModel, &mut usize) -> T) -> T {
         let mut state = self.state.lock().unwrap();
         let (model, seen, tickets) = &mut *state;
-        model.advance(self.clock.now() - *seen);
+        model.advance(self.clock.now().saturating_sub(*seen));
         *seen = self.clock.now();
         act(model, tickets)
     }

@@ -47,9 +47,8 @@ fn a_database_of_a_later_release_is_left_alone() {
     assert!(failure.is_final);
     assert!(failure.reason.contains("version 7"), "{}", failure.reason);
     assert_eq!(number(&connection, "user_version"), 7);
-    let mode: String = connection
-        .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .unwrap();
+    let mode: String =
+        connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete");
 }
 

@@ -12,11 +12,7 @@ fn the_environment_is_read_by_the_loader_only() {
     let source = "//! x\nfn f() {\n    let key = std::env::var(\"KEY\");\n}\n";
     let violation = only(&file("crates/pgw-http/src/proxy.rs", source));
     assert_eq!(violation.rule, Rule::EnvironmentReads);
-    assert!(
-        violation
-            .to_string()
-            .starts_with("crates/pgw-http/src/proxy.rs:3: env::var reads")
-    );
+    assert!(violation.to_string().starts_with("crates/pgw-http/src/proxy.rs:3: env::var reads"));
 
     assert_clean(&file(READER, source));
     assert_clean(&file("crates/pgw-http/src/proxy/tests.rs", source));
@@ -38,15 +34,8 @@ fn every_way_to_the_environment_is_seen() {
         "fn f() { Matcher::from_env(); }",
         "fn f() { Env::prefixed(\"PGW_\"); }",
     ] {
-        let violation = only(&file(
-            "crates/pgw-http/src/x.rs",
-            &format!("//! x\n{code}\n"),
-        ));
-        assert_eq!(
-            (violation.rule, violation.line),
-            (Rule::EnvironmentReads, Some(2)),
-            "{code}"
-        );
+        let violation = only(&file("crates/pgw-http/src/x.rs", &format!("//! x\n{code}\n")));
+        assert_eq!((violation.rule, violation.line), (Rule::EnvironmentReads, Some(2)), "{code}");
     }
     for code in [
         "// std::env::var(\"K\")",
@@ -55,10 +44,7 @@ fn every_way_to_the_environment_is_seen() {
         "use std::env::args;",
         "fn f(dotenv: &Path, env: u8, var: u8) { (env, var, dotenv) }",
     ] {
-        assert_clean(&file(
-            "crates/pgw-http/src/x.rs",
-            &format!("//! x\n{code}\n"),
-        ));
+        assert_clean(&file("crates/pgw-http/src/x.rs", &format!("//! x\n{code}\n")));
     }
 }
 
@@ -74,23 +60,12 @@ fn business_words_stand_nowhere() {
     for word in house().business_words {
         let text = format!("one\ntwo {}s\n", word.to_uppercase());
         let violation = only(&file("docs/x.md", &text));
-        assert_eq!(
-            (violation.rule, violation.line),
-            (Rule::BusinessWords, Some(2)),
-            "{word}"
-        );
+        assert_eq!((violation.rule, violation.line), (Rule::BusinessWords, Some(2)), "{word}");
         let violation = only(&file(&format!("tests/{word}.txt"), ""));
-        assert_eq!(
-            (violation.rule, violation.line),
-            (Rule::BusinessWords, None),
-            "{word}"
-        );
+        assert_eq!((violation.rule, violation.line), (Rule::BusinessWords, None), "{word}");
         assert_clean(&file(house().word_list_file, &format!("//! {word}\n")));
     }
-    assert_clean(&file(
-        "docs/x.md",
-        "a video, a document, a tree and a government\n",
-    ));
+    assert_clean(&file("docs/x.md", "a video, a document, a tree and a government\n"));
 }
 
 #[test]
@@ -98,16 +73,10 @@ fn members_take_lints_and_versions_from_the_workspace() {
     let mut bare = member("pgw-types", Vec::new());
     bare.manifest = "[dependencies]\nserde = \"1.0\"\n".to_owned();
     let found = evaluate(&members(vec![bare]), &rules());
-    let read: Vec<_> = found
-        .iter()
-        .map(|v| (v.rule, v.line, v.what.as_str()))
-        .collect();
+    let read: Vec<_> = found.iter().map(|v| (v.rule, v.line, v.what.as_str())).collect();
     assert_eq!(
         read,
-        [
-            (Rule::WorkspaceLints, None, "lints"),
-            (Rule::WorkspaceDependencies, Some(2), "serde")
-        ]
+        [(Rule::WorkspaceLints, None, "lints"), (Rule::WorkspaceDependencies, Some(2), "serde")]
     );
 }
 
@@ -118,30 +87,17 @@ fn untidy_sources_are_named_by_line() {
         ("#[allow]", "#[allow(dead_code)]"),
         ("#[allow]", "#![cfg_attr(test, allow(dead_code))]"),
         ("#[ignore]", "#[ignore = \"slow\"]"),
-        (
-            "#[path]",
-            "#[path = \"../../pgw-ports/src/clock.rs\"] mod clock;",
-        ),
+        ("#[path]", "#[path = \"../../pgw-ports/src/clock.rs\"] mod clock;"),
         ("include!", "include!(\"../../pgw-ports/src/clock.rs\");"),
-        (
-            "include_str!",
-            "const T: &str = include_str!(\"../../pgw-ports/src/clock.rs\");",
-        ),
+        ("include_str!", "const T: &str = include_str!(\"../../pgw-ports/src/clock.rs\");"),
         ("hole", "fn f() { todo!() }"),
         ("hole", "fn f() { unimplemented!(\"later\") }"),
         ("unfinished", "// TODO: finish"),
     ] {
         let mut graph = file(path, &format!("//! x\n{code}\n"));
-        graph.members = vec![
-            member("pgw-types", Vec::new()),
-            member("pgw-ports", Vec::new()),
-        ];
+        graph.members = vec![member("pgw-types", Vec::new()), member("pgw-ports", Vec::new())];
         let violation = only(&graph);
-        assert_eq!(
-            (violation.rule, violation.line),
-            (Rule::Tidy, Some(2)),
-            "{code}"
-        );
+        assert_eq!((violation.rule, violation.line), (Rule::Tidy, Some(2)), "{code}");
         assert_eq!(violation.what, what, "{code}");
     }
     for code in [
