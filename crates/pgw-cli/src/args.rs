@@ -1,0 +1,208 @@
+//! The command line: what may be written, and the help a person learns it from.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+
+use crate::exit::Exit;
+
+/// Governed calls of language models: one call, one answer or one honest error, and a trace
+#[derive(Debug, Parser)]
+#[command(
+    name = "pgw",
+    version,
+    arg_required_else_help = true,
+    long_about = ABOUT,
+    after_help = Exit::HELP
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const ABOUT: &str = "\
+Governed calls of language models: one call, one answer or one honest error, and a trace.
+
+Sources (accounts at services) are named in .env or in the environment. Three lines are enough:
+
+  LLM__GENERIC__1__BASE_URL=https://api.example.com/v1
+  LLM__GENERIC__1__API_KEY=…
+  LLM__GENERIC__1__MODEL=some-model
+
+Start with `pgw demo`, which needs none of it; then `pgw check`; then `pgw chat \"Hello\"`.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Ask a model once; the answer is printed as it comes
+    Chat(ChatArgs),
+    /// Show what was understood of the configuration, and every fault with its fix
+    Check(CheckArgs),
+    /// Play a scripted model provider on a local port
+    Mock(MockArgs),
+    /// See governed calls against three misbehaving sources: no key, no network
+    Demo,
+}
+
+#[derive(Debug, Group)]
+#[command(after_help = CHAT_EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct ChatArgs {
+    /// What to ask; left out or `-`: read from standard input
+    pub(crate) prompt: Option<String>,
+    /// Instructions to the model, sent before the prompt
+    #[arg(long, value_name = "TEXT", conflicts_with = "request")]
+    pub(crate) system: Option<String>,
+    /// Send a whole OpenAI-format request body from a file; `-`: standard input
+    ///
+    /// The options below override what the body says. Its members `stream` and `stream_options`
+    /// are of no effect: --plain and --json say how the answer is delivered.
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(crate) request: Option<PathBuf>,
+
+    /// Ask for this model instead of each source's own
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Longest answer, in tokens
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Sampling temperature
+    #[arg(long, value_name = "T", value_parser = temperature, allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
+    /// Let the model think before it answers, or not; left out: the source's setting
+    #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
+    pub(crate) thinking: Option<Switch>,
+    /// Ask the service for one whole answer instead of a stream
+    ///
+    /// For services that can't stream. There is no watchdog then, only the limit in time.
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// How long the call may take: waits, retries and the answer together
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) deadline: Option<Duration>,
+    /// A name of yours for what the call belongs to; stands on its records
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+
+    /// Print one JSON object instead of text: the response, or {"error": …}
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the model's thinking to standard error as it comes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) show_thinking: bool,
+    /// Print the trace to standard error: attempts, sources, tokens, cost
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Write no call records
+    #[arg(long)]
+    pub(crate) no_telemetry: bool,
+
+    /// The role whose sources are used: the first part of the variables' names
+    #[arg(long, value_name = "SCOPE", default_value = "LLM")]
+    pub(crate) scope: String,
+    #[command(flatten)]
+    pub(crate) environment: EnvironmentArgs,
+}
+
+const CHAT_EXAMPLES: &str = "\
+Examples:
+  pgw chat \"Why is the sky blue?\"
+  git diff | pgw chat --system \"Write a commit message.\"
+  pgw chat --json \"Name three rivers.\" | jq -r .content
+  pgw chat --request body.json --model qwen-plus -v
+  pgw chat --scope VLM --deadline 90 --request - < body.json
+
+Only the answer goes to standard output; tools the model asks for are printed as one JSON object a
+line. If it breaks off, what came stays there and the error goes to standard error, exit code 1.
+With --json a failure is {\"error\": {kind, class, reason, retryable, retry_after_ms, message,
+partial_content, attempts, …}} on standard output; wrong arguments are told on standard error.
+Exit codes: see `pgw --help`.";
+
+#[derive(Debug, Group)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct CheckArgs {
+    /// A role to check; may be given again. Left out: every role of the environment
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    #[command(flatten)]
+    pub(crate) environment: EnvironmentArgs,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  pgw check
+  pgw check --scope VLM --env-file deploy/.env
+  pgw check --json | jq .faults
+
+It sends nothing. Keys are never printed. It ends with 4 if there is any fault, else with 0.";
+
+#[derive(Debug, Group)]
+#[command(after_help = MOCK_EXAMPLES)]
+pub(crate) struct MockArgs {
+    /// The script: a small JSON file, see below
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: PathBuf,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+}
+
+const MOCK_EXAMPLES: &str = "\
+The base URL is the first line printed; Ctrl-C ends the mock and prints its counters as JSON.
+
+A scenario that limits the rate once and answers from then on:
+  {\"endpoints\": [{
+     \"path\": \"/v1/chat/completions\",
+     \"answers\": [
+       {\"error\": {\"status\": 429, \"code\": \"rate_limit_exceeded\", \"message\": \"slow down\"},
+        \"headers\": {\"retry-after\": \"1\"}},
+       {\"chat\": {\"content\": \"Hello there\", \"usage\": [5, 2]}}]}]}
+
+An answer may also cut the stream, stall, reset the connection or send any bytes; the documentation
+of the crate pgw-mock lists all fields. GET /__mock/counters shows the counters while it runs,
+POST /__mock/reset sets them back.
+
+Examples:
+  pgw mock --scenario limits.json
+  pgw mock --scenario limits.json --listen 127.0.0.1:8080";
+
+#[derive(Debug, Group)]
+pub(crate) struct EnvironmentArgs {
+    /// The file with the settings; left out: .env in this directory, if there is one
+    ///
+    /// Variables of the environment win over it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) env_file: Option<PathBuf>,
+}
+
+impl EnvironmentArgs {
+    /// The file to read, if any. One that was named is read, or reported, in any case.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        let default = || Some(PathBuf::from(".env")).filter(|path| path.exists());
+        self.env_file.clone().or_else(default)
+    }
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a number of seconds above 0, such as 90 or 2.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    let limit = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+    if limit.is_zero() { Err(wrong()) } else { Ok(limit) }
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|number| number.is_finite()).ok_or_else(|| "write a number, such as 0.7".into())
+}
+
+#[cfg(test)]
+mod tests;
