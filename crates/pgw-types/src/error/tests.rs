@@ -1,6 +1,9 @@
 //! Tests of the error model: domains, spellings, messages.
 
+use std::{collections::BTreeMap, error::Error as _};
+
 use super::*;
+use crate::{Fault, Liveness};
 
 fn spellings<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<&'static str> {
     all.iter().map(|value| name(*value)).collect()
@@ -22,14 +25,7 @@ fn reasons_are_two_closed_sets_with_exact_spellings() {
     );
     assert_eq!(
         spellings(SourceReason::ALL, SourceReason::as_str),
-        [
-            "network_error",
-            "timeout",
-            "rate_limited",
-            "source_dead",
-            "circuit_open",
-            "cooldown"
-        ]
+        ["network_error", "timeout", "rate_limited", "source_dead", "circuit_open", "cooldown"]
     );
 }
 
@@ -53,10 +49,7 @@ fn scope_errors_carry_scope_reason_wait_and_reasons() {
     let error = Unavailable::new("LLM", ScopeReason::CircuitOpen, Duration::from_millis(1500))
         .with_source("a")
         .with_reasons(reasons);
-    assert_eq!(
-        error.to_string(),
-        "scope LLM is unavailable for now: circuit_open"
-    );
+    assert_eq!(error.to_string(), "scope LLM is unavailable for now: circuit_open");
     assert!((error.retry_after_s() - 1.5).abs() < 1e-9);
     assert_eq!(error.per_source_reasons()["a"], SourceReason::CircuitOpen);
     assert_eq!(error.source_name(), Some("a"));
@@ -66,18 +59,9 @@ fn scope_errors_carry_scope_reason_wait_and_reasons() {
 #[test]
 fn assembly_faults_are_neither_unavailable_nor_of_a_class() {
     let faults: [PgwError; 2] = [
-        NotConfigured {
-            scope: "LLM".into(),
-            source_name: "x".into(),
-            gate: "limiter".into(),
-        }
-        .into(),
-        ConfigError::new(vec![ConfigFault::new(
-            "LLM__X__1__MODEL",
-            "is missing",
-            "set it",
-        )])
-        .into(),
+        NotConfigured { scope: "LLM".into(), source_name: "x".into(), gate: "limiter".into() }
+            .into(),
+        ConfigError::new(vec![ConfigFault::new("LLM__X__1__MODEL", "is missing", "set it")]).into(),
     ];
     for error in faults {
         assert!(error.unavailable().is_none());
@@ -92,10 +76,7 @@ fn a_liveness_timeout_is_transient_and_names_its_limit() {
     let error = CallError::liveness_timeout(Liveness::InterToken, Duration::from_secs(2));
     assert_eq!(error.class(), FailureClass::Transient);
     assert_eq!(error.liveness(), Some(Liveness::InterToken));
-    assert_eq!(
-        error.to_string(),
-        "timeout: no further token within 2.000 s (inter_token limit)"
-    );
+    assert_eq!(error.to_string(), "timeout: no further token within 2.000 s (inter_token limit)");
 }
 
 /// TYP-059, and the chain: a message and a cause survive cloning.
@@ -109,10 +90,7 @@ fn a_call_error_keeps_source_hint_partial_and_cause() {
         .with_cause(std::io::Error::other("beneath"))
         .clone();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(2)));
-    assert_eq!(
-        error.to_string(),
-        "rate_limit at source a (HTTP 429): slow down"
-    );
+    assert_eq!(error.to_string(), "rate_limit at source a (HTTP 429): slow down");
     assert_eq!(error.source().unwrap().to_string(), "beneath");
     assert!(error.partial().is_none(), "an empty partial answer is none");
 }
@@ -137,9 +115,5 @@ fn errors_stay_small() {
 fn a_missing_feature_is_named() {
     let error = ConfigError::missing_feature("PGW_LIMITER_BACKEND", "redis");
     assert_eq!(error.feature(), Some("redis"));
-    assert!(
-        error
-            .to_string()
-            .contains("build pgw-client with the feature redis")
-    );
+    assert!(error.to_string().contains("build pgw-client with the feature redis"));
 }
