@@ -242,6 +242,7 @@ fn default_pricing() -> Result<Arc<dyn Pricing>, PgwError> {
 }
 
 #[cfg(not(feature = "telemetry-sqlite"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it may fail")]
 fn default_pricing() -> Result<Arc<dyn Pricing>, PgwError> {
     Ok(Arc::new(NoPrices))
 }

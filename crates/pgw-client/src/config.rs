@@ -11,6 +11,8 @@ mod dotenv;
 mod environment;
 mod grammar;
 mod keys;
+mod names;
+mod resolved;
 mod settings;
 mod sources;
 mod validate;

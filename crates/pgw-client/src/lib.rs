@@ -53,6 +53,7 @@ mod chat;
 mod client;
 mod compose;
 mod config;
+mod gather;
 mod messages;
 
 pub use builder::GatewayClientBuilder;
@@ -62,6 +63,7 @@ pub use config::{
     Backpressure, BreakerRules, CheckReport, CheckedSource, Environment, GatewaySettings, OnFull,
     ProxyEnvironment, RetrySettings, Setting, TelemetrySettings,
 };
+pub use gather::{Gather, gather_bounded};
 pub use messages::Messages;
 #[cfg(feature = "telemetry-sqlite")]
 pub use pgw_telemetry::{CallLog, LogError, SourceTotals};

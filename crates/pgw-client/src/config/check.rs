@@ -2,24 +2,33 @@
 
 use std::fmt;
 
-use pgw_types::{ConfigError, Plan, SourceConfig, effective_threshold};
+use pgw_types::{ConfigError, Plan, SourceConfig, built_in_profiles, effective_threshold};
 use serde::Serialize;
 
 use super::{
     environment::Environment,
-    grammar,
-    settings::{GatewaySettings, OnFull, TelemetrySettings},
+    grammar, resolved,
+    settings::{GatewaySettings, TelemetrySettings},
 };
 
-/// One variable that was read.
+/// One setting, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Setting {
-    /// The variable.
+    /// The variable that sets it, or would.
     pub name: String,
-    /// Its value; for a secret only that it is set, and how long it is.
+    /// The value in force; for a secret only that it is set, and how long it is.
     pub value: String,
-    /// Where it comes from: `environment`, `.env line 12`, `given`.
+    /// Where it comes from: `environment`, `.env line 12`, `given`; with the shorthand's name, if
+    /// one set it; or `default`.
     pub origin: String,
+}
+
+impl Setting {
+    /// Whether nobody set it.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.origin == resolved::DEFAULT
+    }
 }
 
 /// One source as it was resolved.
@@ -78,7 +87,7 @@ pub struct CheckReport {
     pub deadline_s: Option<f64>,
     /// Where records go.
     pub telemetry: String,
-    /// The variables that were read; everything else is a default.
+    /// Every setting, in the order of the documentation.
     pub settings: Vec<Setting>,
 }
 
@@ -88,11 +97,12 @@ impl CheckReport {
     /// # Errors
     /// Every fault at once.
     pub fn load(environment: &Environment, scope: &str) -> Result<Self, ConfigError> {
-        let loaded = grammar::load(environment, scope)?;
-        Ok(Self::of(&loaded.settings, loaded.read))
+        let loaded = grammar::load(environment, scope, &built_in_profiles())?;
+        let list = resolved::list(environment, &loaded.settings, &loaded.keys);
+        Ok(Self::of(&loaded.settings, list))
     }
 
-    fn of(settings: &GatewaySettings, read: Vec<Setting>) -> Self {
+    fn of(settings: &GatewaySettings, list: Vec<Setting>) -> Self {
         let attempts = settings.retry.max_attempts;
         let source = |source: &SourceConfig| CheckedSource {
             name: source.name.clone(),
@@ -120,17 +130,14 @@ impl CheckReport {
             selector: settings.selector.clone(),
             max_attempts: attempts,
             upstream_call_bound: Plan::bound(attempts, settings.sources.len()),
-            on_full: match settings.backpressure.on_full {
-                OnFull::Wait => "wait".to_owned(),
-                OnFull::FailFast => "fail_fast".to_owned(),
-            },
+            on_full: settings.backpressure.on_full.as_str().to_owned(),
             max_wait_s: settings.backpressure.max_wait.as_secs_f64(),
             deadline_s: settings.deadline.map(|limit| limit.as_secs_f64()),
             telemetry: match &settings.telemetry {
                 TelemetrySettings::Off => "off".to_owned(),
                 TelemetrySettings::Sqlite { path } => format!("sqlite at {}", path.display()),
             },
-            settings: read,
+            settings: list,
         }
     }
 }
@@ -153,7 +160,7 @@ impl fmt::Display for CheckReport {
             )?;
             writeln!(
                 f,
-                "    quotas: {} in flight, {} calls a minute, {} tokens a minute",
+                "    quotas: in flight {}, calls a minute {}, tokens a minute {}",
                 limit(source.max_concurrency.map(u64::from)),
                 limit(source.rpm.map(u64::from)),
                 limit(source.tpm)
@@ -175,10 +182,17 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  each call may take {deadline} s")?;
         }
         writeln!(f, "  telemetry {}", self.telemetry)?;
-        writeln!(f, "  read from:")?;
-        for setting in &self.settings {
+        writeln!(f, "  set:")?;
+        for setting in self.settings.iter().filter(|setting| !setting.is_default()) {
             writeln!(f, "    {} = {} ({})", setting.name, setting.value, setting.origin)?;
+        }
+        writeln!(f, "  by default:")?;
+        for setting in self.settings.iter().filter(|setting| setting.is_default()) {
+            writeln!(f, "    {} = {}", setting.name, setting.value)?;
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

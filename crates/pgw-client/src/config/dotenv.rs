@@ -1,9 +1,10 @@
 //! `.env` files: `NAME=value` lines.
 //!
 //! `export` before the name, quotes around the value, comments, blank lines, CRLF and a byte order
-//! mark are understood. Double quotes know `\n`, `\t`, `\"` and `\\`; single quotes know nothing. An
-//! unquoted value ends at ` #`. Text stays text: nothing is guessed to be a number. A line that can't
-//! be read is reported by its number alone, because it may hold a secret.
+//! mark are understood. Double quotes know `\n`, `\r`, `\t`, `\"` and `\\`; single quotes know nothing.
+//! An unquoted value ends at a `#` after a blank. Text stays text: nothing is guessed to be a number,
+//! and no `$NAME` is filled in. A line that can't be read is reported by its number alone, because it
+//! may hold a secret.
 
 use pgw_types::ConfigFault;
 
@@ -46,7 +47,10 @@ pub(super) fn parse(text: &str, file: &str) -> (Vec<Line>, Vec<ConfigFault>) {
 }
 
 fn split(line: &str) -> Result<(String, String), &'static str> {
-    let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
+    let line = match line.strip_prefix("export") {
+        Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        _ => line,
+    };
     let Some((name, value)) = line.split_once('=') else { return Err("has no =") };
     let name = name.trim();
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -54,16 +58,21 @@ fn split(line: &str) -> Result<(String, String), &'static str> {
     {
         return Err("has a name that is no variable's");
     }
-    let value = value.trim_start();
-    let value = match value.chars().next() {
-        Some('\'') => quoted(&value[1..], '\'')?,
-        Some('"') => quoted(&value[1..], '"')?,
-        _ => {
-            let end = value.find(" #").unwrap_or(value.len());
-            value[..end].trim_end().to_owned()
-        }
+    let value = match value.trim_start() {
+        text if text.starts_with('\'') => quoted(&text[1..], '\'')?,
+        text if text.starts_with('"') => quoted(&text[1..], '"')?,
+        _ => without_comment(value).trim().to_owned(),
     };
     Ok((name.to_owned(), value))
+}
+
+/// An unquoted value without the comment after it. A `#` within a word belongs to the value.
+fn without_comment(value: &str) -> &str {
+    let comment = value.match_indices('#').map(|(at, _)| at).find(|at| {
+        let before = value[..*at].chars().next_back();
+        before.is_some_and(char::is_whitespace)
+    });
+    comment.map_or(value, |at| &value[..at])
 }
 
 fn quoted(text: &str, quote: char) -> Result<String, &'static str> {
@@ -80,8 +89,10 @@ fn quoted(text: &str, quote: char) -> Result<String, &'static str> {
             }
             '\\' if quote == '"' => match letters.next() {
                 Some('n') => value.push('\n'),
+                Some('r') => value.push('\r'),
                 Some('t') => value.push('\t'),
-                Some(other) => value.push(other),
+                Some(same @ ('"' | '\\')) => value.push(same),
+                Some(_) => return Err("has an unknown \\ sequence in double quotes"),
                 None => return Err("ends within its quotes"),
             },
             other => value.push(other),
@@ -102,7 +113,8 @@ mod tests {
 
     #[test]
     fn every_form_of_a_line_is_understood() {
-        let text = "\u{feff}# c\r\nA=1\r\nexport B = two words # c\nC=\"a # \\\"b\\\"\\n\" # c\nD='x\\n'\nE=\nF=a#b\n";
+        let text = "\u{feff}# c\r\nA=1\r\nexport B = two words # c\nC=\"a # \\\"b\\\"\\n\" # c\nD='x\\n'\nE=\nF=a#b\n\
+                    export\tG=\t# c\nH=#h\nI=a=b \t# c\nJ='it # stays'\nK=$A\n";
         let wanted = [
             ("A", "1"),
             ("B", "two words"),
@@ -110,6 +122,11 @@ mod tests {
             ("D", "x\\n"),
             ("E", ""),
             ("F", "a#b"),
+            ("G", ""),
+            ("H", "#h"),
+            ("I", "a=b"),
+            ("J", "it # stays"),
+            ("K", "$A"),
         ];
         let wanted = wanted.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(values(text), wanted);
@@ -118,7 +135,11 @@ mod tests {
     /// CLI-037: a line that can't be read is not repeated.
     #[test]
     fn bad_lines_are_told_by_their_number() {
-        let (_, faults) = parse("A=1\ncanary-1234\n2B=x\nC=\"canary\nA=canary\n", ".env");
+        let (_, faults) = parse(
+            "A=1\ncanary-1234\n2B=x\nC=\"canary\nA=canary\n\
+             D=\"canary\\q\"\nE='canary' more\n",
+            ".env",
+        );
         let texts: Vec<_> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
@@ -127,6 +148,8 @@ mod tests {
                 ".env line 3: has a name that is no variable's; write NAME=value",
                 ".env line 4: has no closing quote; write NAME=value",
                 "A: stands twice in .env, in lines 1 and 5; keep one of them",
+                ".env line 6: has an unknown \\ sequence in double quotes; write NAME=value",
+                ".env line 7: goes on after its closing quote; write NAME=value",
             ]
         );
     }

@@ -1,18 +1,27 @@
 //! The environment: the only place that reads the process environment.
 
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fmt, fs,
+    path::Path,
+    sync::Arc,
+};
 
 use pgw_types::{ConfigError, ConfigFault};
 
-use super::dotenv;
+use super::{
+    dotenv,
+    keys::{numbered_fields, source_number},
+};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The process environment.
     Process,
-    /// A line of the `.env` file.
-    Dotenv(usize),
+    /// A line of a file.
+    File(Arc<str>, usize),
     /// Handed in.
     Given,
 }
@@ -21,7 +30,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process => f.write_str("environment"),
-            Self::Dotenv(line) => write!(f, ".env line {line}"),
+            Self::File(file, line) => write!(f, "{file} line {line}"),
             Self::Given => f.write_str("given"),
         }
     }
@@ -39,6 +48,8 @@ pub(super) struct Variable {
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, Variable>,
+    /// Names whose value is no UTF-8.
+    garbled: BTreeSet<String>,
 }
 
 impl fmt::Debug for Environment {
@@ -60,14 +71,23 @@ impl Environment {
         };
         #[expect(clippy::disallowed_methods, reason = "this is the configuration loader")]
         let process = std::env::vars_os();
+        environment.overlay(process);
+        Ok(environment)
+    }
+
+    fn overlay(&mut self, process: impl Iterator<Item = (OsString, OsString)>) {
         for (name, value) in process {
-            // What isn't text can't be one of ours; a name of ours with such a value is as good as
-            // unset, and then missing.
-            if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
-                environment.set(name, value, Origin::Process);
+            // A name that isn't text can't be one of ours.
+            let Ok(name) = name.into_string() else { continue };
+            if let Ok(value) = value.into_string() {
+                self.set(name, value, Origin::Process);
+            } else {
+                // The file's value must not shine through. Whether the name is ours, and this a
+                // fault, the reader of a scope knows.
+                self.variables.remove(&name);
+                self.garbled.insert(name);
             }
         }
-        Ok(environment)
     }
 
     /// Variables handed in, without a look at the process environment.
@@ -87,13 +107,18 @@ impl Environment {
     /// # Errors
     /// If it has lines that can't be read.
     pub fn from_dotenv(text: &str) -> Result<Self, ConfigError> {
-        let (lines, faults) = dotenv::parse(text, ".env");
+        Self::from_text(text, ".env")
+    }
+
+    fn from_text(text: &str, file: &str) -> Result<Self, ConfigError> {
+        let (lines, faults) = dotenv::parse(text, file);
         if !faults.is_empty() {
             return Err(ConfigError::new(faults));
         }
         let mut environment = Self::default();
+        let file: Arc<str> = file.into();
         for line in lines {
-            environment.set(line.name, line.value, Origin::Dotenv(line.number));
+            environment.set(line.name, line.value, Origin::File(Arc::clone(&file), line.number));
         }
         Ok(environment)
     }
@@ -104,7 +129,7 @@ impl Environment {
             let fault = ConfigFault::new(path.display().to_string(), error.to_string(), fix);
             ConfigError::new(vec![fault])
         })?;
-        Self::from_dotenv(&text)
+        Self::from_text(&text, &path.display().to_string())
     }
 
     fn set(&mut self, name: String, value: String, origin: Origin) {
@@ -124,25 +149,26 @@ impl Environment {
         self.variables.keys().map(String::as_str)
     }
 
+    /// Names that are set to something that is no text.
+    pub(super) fn garbled(&self) -> impl Iterator<Item = &str> {
+        self.garbled.iter().map(String::as_str)
+    }
+
     /// The scopes that have sources, in alphabetical order.
     #[must_use]
     pub fn scopes(&self) -> Vec<String> {
-        let mut scopes = Vec::new();
-        for name in self.names() {
-            let parts: Vec<_> = name.split("__").collect();
-            let scope = match parts.as_slice() {
-                [scope, _, number, _] if number.bytes().all(|b| b.is_ascii_digit()) => *scope,
-                _ => match name.strip_suffix("LLM_BASE_URL") {
-                    Some("") => "LLM",
-                    Some(role) => role.trim_end_matches('_'),
-                    None => continue,
-                },
-            };
-            if !scope.is_empty() && !scopes.iter().any(|known| known == scope) {
-                scopes.push(scope.to_owned());
+        let scope = |name: &str| match name.split("__").collect::<Vec<_>>().as_slice() {
+            [scope, _, number, field]
+                if source_number(number).is_some()
+                    && numbered_fields().any(|(_, known)| known == *field) =>
+            {
+                Some((*scope).to_owned())
             }
-        }
-        scopes
+            _ if name == "LLM_BASE_URL" => Some("LLM".to_owned()),
+            _ => name.strip_suffix("_LLM_BASE_URL").map(str::to_owned),
+        };
+        let scopes: BTreeSet<_> = self.names().filter_map(scope).collect();
+        scopes.into_iter().filter(|scope| !scope.is_empty()).collect()
     }
 
     /// The proxies that the usual variables name; the lower-case spelling counts first, as it does
@@ -185,3 +211,6 @@ impl fmt::Debug for ProxyEnvironment {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,8 +108,6 @@ pub(super) enum Flat {
     Source(Field),
     /// A setting of the scope, unless its own variable sets it.
     Scope(ScopeKey),
-    /// `RETRY__MAX_ATTEMPTS` less one: a retry is what follows the first attempt.
-    Retries,
 }
 
 /// The flat shorthands; they serve every scope.
@@ -117,7 +115,8 @@ pub(super) const FLAT: [(&str, Flat); 8] = [
     ("LLM_TIMEOUT", Flat::Source(Field::Timeout)),
     ("LLM_TTFT_TIMEOUT", Flat::Source(Field::TtftTimeout)),
     ("LLM_INTER_TOKEN_TIMEOUT", Flat::Source(Field::InterTokenTimeout)),
-    ("LLM_MAX_RETRIES", Flat::Retries),
+    // One less than the attempts: a retry is what follows the first attempt.
+    ("LLM_MAX_RETRIES", Flat::Scope(ScopeKey::MaxAttempts)),
     ("LLM_RETRY_BASE_DELAY", Flat::Scope(ScopeKey::BaseDelay)),
     ("LLM_RETRY_MAX_DELAY", Flat::Scope(ScopeKey::MaxDelay)),
     ("LLM_CIRCUIT_BREAKER_THRESHOLD", Flat::Scope(ScopeKey::FailThreshold)),
@@ -125,8 +124,8 @@ pub(super) const FLAT: [(&str, Flat); 8] = [
 ];
 
 /// The fields of the flat one-source form.
-pub(super) const FLAT_SOURCE: [Field; 4] =
-    [Field::BaseUrl, Field::ApiKey, Field::Model, Field::Provider];
+pub(super) const FLAT_SOURCE: [Field; 5] =
+    [Field::BaseUrl, Field::ApiKey, Field::ApiKeyFile, Field::Model, Field::Provider];
 
 /// The variables of the assembly.
 pub(super) const PGW: [&str; 4] =
@@ -142,9 +141,27 @@ pub(super) fn scope_key_name(key: ScopeKey) -> &'static str {
     SCOPE_KEYS.iter().find(|(known, ..)| *known == key).map_or("", |(_, name, _)| name)
 }
 
+/// The shorthand for a setting, if it has one.
+pub(super) fn shorthand(setting: Flat) -> Option<&'static str> {
+    FLAT.iter().find(|(_, known)| *known == setting).map(|(name, _)| *name)
+}
+
+/// The fields that a numbered source may have.
+pub(super) fn numbered_fields() -> impl Iterator<Item = (Field, &'static str)> + Clone {
+    let numbered = FIELDS.iter().filter(|(field, ..)| *field != Field::Provider);
+    numbered.map(|(field, name, _)| (*field, *name))
+}
+
+/// A source's number: digits from 1, without a sign or a leading zero, so that there is one way to
+/// write it.
+pub(super) fn source_number(text: &str) -> Option<u32> {
+    text.parse::<u32>().ok().filter(|number| number.to_string() == text)
+}
+
 /// The name that `word` most likely was meant to be.
 pub(super) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = names.into_iter().map(|name| (distance(word, name), name)).min()?;
+    let word = word.to_ascii_uppercase();
+    let near = names.into_iter().map(|name| (distance(&word, name), name)).min()?;
     // A third of the letters: more is another word.
     (near.0 <= (word.len() / 3).clamp(1, 3)).then_some(near.1)
 }
@@ -173,6 +190,7 @@ mod tests {
     fn the_nearest_name_is_found_and_a_far_one_is_not() {
         let names = || FIELDS.iter().map(|(_, name, _)| *name);
         assert_eq!(nearest("API_KY", names()), Some("API_KEY"));
+        assert_eq!(nearest("api_key", names()), Some("API_KEY"));
         assert_eq!(nearest("TIMEOUTS", names()), Some("TIMEOUT_S"));
         assert_eq!(nearest("COLOUR", names()), None);
         assert_eq!(distance("kitten", "sitting"), 3);

@@ -46,6 +46,17 @@ pub enum OnFull {
     FailFast,
 }
 
+impl OnFull {
+    /// The stable spelling.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::FailFast => "fail_fast",
+        }
+    }
+}
+
 /// The rules of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backpressure {
@@ -123,7 +134,20 @@ impl GatewaySettings {
     /// # Errors
     /// Every fault at once, each with the variable's name and what to write.
     pub fn from_environment(environment: &Environment, scope: &str) -> Result<Self, ConfigError> {
-        grammar::load(environment, scope).map(|loaded| loaded.settings)
+        Self::from_environment_with(environment, scope, &built_in_profiles())
+    }
+
+    /// As [`from_environment`](Self::from_environment), for the given provider profiles: hand in the
+    /// ones that the client will be built with.
+    ///
+    /// # Errors
+    /// Every fault at once.
+    pub fn from_environment_with(
+        environment: &Environment,
+        scope: &str,
+        profiles: &[ProviderProfile],
+    ) -> Result<Self, ConfigError> {
+        grammar::load(environment, scope, profiles).map(|loaded| loaded.settings)
     }
 
     /// Checks the settings against the built-in provider profiles.
@@ -148,21 +172,47 @@ impl GatewaySettings {
     #[must_use]
     pub fn checksum(&self) -> String {
         let sources: Vec<Value> = self.sources.iter().map(source_picture).collect();
+        let (retry, breaker, line) = (&self.retry, &self.breaker, &self.backpressure);
         let picture = json!({
             "scope": self.scope,
             "sources": sources,
             "global": self.global,
-            "retry": format!("{:?}", self.retry),
-            "breaker": format!("{:?}", self.breaker),
-            "backpressure": format!("{:?}", self.backpressure),
+            "retry": {
+                "max_attempts": retry.max_attempts,
+                "base_delay": seconds(retry.base_delay),
+                "max_delay": seconds(retry.max_delay),
+                "retry_after_cap": seconds(retry.retry_after_cap),
+                "rate_limit_cooldown": seconds(retry.rate_limit_cooldown),
+            },
+            "breaker": {
+                "fail_threshold": breaker.fail_threshold,
+                "cooldown": seconds(breaker.cooldown),
+                "dead_cooldown": seconds(breaker.dead_cooldown),
+                "probe_lease": seconds(breaker.probe_lease),
+            },
+            "backpressure": {
+                "on_full": line.on_full.as_str(),
+                "stall_window": seconds(line.stall_window),
+                "poll_interval": seconds(line.poll_interval),
+                "max_wait": seconds(line.max_wait),
+                "max_queue": line.max_queue,
+            },
             "selector": self.selector,
-            "lease_ttl": self.lease_ttl.as_secs_f64(),
-            "deadline": self.deadline.map(|limit| limit.as_secs_f64()),
+            "lease_ttl": seconds(self.lease_ttl),
+            "deadline": self.deadline.map(seconds),
+            "telemetry": match &self.telemetry {
+                TelemetrySettings::Off => Value::Null,
+                TelemetrySettings::Sqlite { path } => json!({"sqlite": path.to_string_lossy()}),
+            },
         });
         let mut name = digest::sha256_hex(digest::canonical_json(&picture).as_bytes());
         name.truncate(16);
         name
     }
+}
+
+const fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
 }
 
 fn source_picture(source: &SourceConfig) -> Value {
@@ -172,7 +222,10 @@ fn source_picture(source: &SourceConfig) -> Value {
         "base_url": source.base_url,
         "key": digest::sha256_hex(source.api_key.expose_secret().as_bytes()),
         "model": source.model,
-        "timeouts": format!("{:?}", source.timeouts),
+        "connect": seconds(source.timeouts.connect),
+        "ttft": seconds(source.timeouts.ttft),
+        "inter_token": seconds(source.timeouts.inter_token),
+        "total": seconds(source.timeouts.total),
         "limits": source.limits,
         "est_tokens": source.est_tokens,
         "enable_thinking": source.enable_thinking,

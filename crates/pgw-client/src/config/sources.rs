@@ -6,22 +6,39 @@ use pgw_types::{SourceConfig, Timeouts};
 
 use super::{
     defaults,
-    keys::{FLAT, Field, Flat, field_name},
+    keys::{FLAT_SOURCE, Field, Flat, field_name, shorthand},
     values::Reader,
 };
 
-/// Where a source's variables are: `LLM__QWEN__1__`, or `LLM_` for the flat form.
+/// Where a source's variables are.
 #[derive(Clone, Debug)]
 pub(super) struct SourceKeys {
+    /// What its variables begin with: `LLM__QWEN__1__`.
     pub(super) prefix: String,
+    /// What they begin with in the flat form: `LLM_`.
+    pub(super) flat: Option<String>,
     pub(super) provider: String,
     pub(super) default_name: String,
 }
 
 impl SourceKeys {
-    /// The variable of a field.
+    /// The variable of a field. The flat form has few; for the others it is the shorthand, or else
+    /// the one that the numbered form would have.
     pub(super) fn variable(&self, field: Field) -> String {
-        format!("{}{}", self.prefix, field_name(field))
+        let name = field_name(field);
+        match (&self.flat, shorthand(Flat::Source(field))) {
+            (Some(flat), _) if FLAT_SOURCE.contains(&field) => format!("{flat}{name}"),
+            (Some(_), Some(short)) => short.to_owned(),
+            _ => format!("{}{name}", self.prefix),
+        }
+    }
+
+    /// Whether the form that the source is written in has a variable for a field.
+    pub(super) fn has(&self, field: Field) -> bool {
+        match self.flat {
+            Some(_) => FLAT_SOURCE.contains(&field) || shorthand(Flat::Source(field)).is_some(),
+            None => field != Field::Provider,
+        }
     }
 }
 
@@ -74,7 +91,7 @@ fn required(reader: &mut Reader<'_>, keys: &SourceKeys, field: Field, fix: &str)
     let variable = keys.variable(field);
     let text = reader.text(&variable);
     if text.is_none() {
-        reader.fault(&variable, "is missing", fix);
+        reader.bad(&variable, "is missing", fix);
     }
     text.unwrap_or_default()
 }
@@ -94,12 +111,12 @@ fn key(reader: &mut Reader<'_>, keys: &SourceKeys) -> String {
             // A key read from a file usually ends in a line break (openai-php/client#82).
             Ok(key) => return key.trim().to_owned(),
             Err(error) => {
-                reader.fault(&file, format!("can't be read: {error}"), "name a readable file");
+                reader.bad(&file, format!("can't be read: {error}"), "name a readable file");
             }
         },
         (None, None) => {
             let fix = format!("set the account's key, or name a file that holds it in {file}");
-            reader.fault(&variable, "is missing", fix);
+            reader.bad(&variable, "is missing", fix);
         }
     }
     String::new()
@@ -111,7 +128,7 @@ fn ca_file(reader: &mut Reader<'_>, keys: &SourceKeys) -> Option<Vec<u8>> {
     match fs::read(&path) {
         Ok(pem) => Some(pem),
         Err(error) => {
-            reader.fault(&variable, format!("can't be read: {error}"), "name a PEM file");
+            reader.bad(&variable, format!("can't be read: {error}"), "name a PEM file");
             None
         }
     }
@@ -122,8 +139,7 @@ fn timeouts(reader: &mut Reader<'_>, keys: &SourceKeys) -> Timeouts {
     let standard = Timeouts::default();
     let mut read = |field: Field, default| {
         let own = reader.seconds(&keys.variable(field));
-        let flat = FLAT.iter().find(|(_, flat)| *flat == Flat::Source(field));
-        let flat = flat.and_then(|(name, _)| reader.seconds(name));
+        let flat = shorthand(Flat::Source(field)).and_then(|name| reader.seconds(name));
         own.or(flat).unwrap_or(default)
     };
     Timeouts {

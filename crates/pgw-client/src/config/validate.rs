@@ -9,6 +9,7 @@ use pgw_types::{ConfigFault, ExposeSecret as _, Limits, ProviderProfile, SourceC
 use super::{
     keys::{FIELDS, Field, SCOPE_KEYS, ScopeKey},
     settings::GatewaySettings,
+    values::look,
 };
 
 /// Where a fault is.
@@ -22,15 +23,30 @@ pub(super) enum Place {
     Scope(ScopeKey),
 }
 
-/// Names places in the words of whoever wrote the settings.
-pub(super) trait PlaceNames {
+/// How a setting was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It was written.
+    Outright,
+    /// Nothing was written.
+    ByDefault,
+    /// What was written can't be read, and is a fault already.
+    Unreadably,
+}
+
+/// Places in the words of whoever wrote the settings.
+pub(super) trait Places {
+    /// What to look for.
     fn name(&self, place: Place) -> String;
+
+    /// How the setting there was come by.
+    fn said(&self, place: Place) -> Said;
 }
 
 /// Names for settings made by hand: paths such as `sources[qwen-1].timeouts.ttft`.
 pub(super) struct ByPath<'a>(pub(super) &'a GatewaySettings);
 
-impl PlaceNames for ByPath<'_> {
+impl Places for ByPath<'_> {
     fn name(&self, place: Place) -> String {
         match place {
             Place::Sources => "sources".to_owned(),
@@ -45,15 +61,19 @@ impl PlaceNames for ByPath<'_> {
                 .map_or_else(String::new, |known| known.2.to_owned()),
         }
     }
+
+    fn said(&self, _: Place) -> Said {
+        Said::Outright
+    }
 }
 
 /// Every fault of the settings.
 pub(super) fn faults(
     settings: &GatewaySettings,
     profiles: &[ProviderProfile],
-    names: &dyn PlaceNames,
+    places: &dyn Places,
 ) -> Vec<ConfigFault> {
-    let mut guard = Guard { settings, names, faults: Vec::new() };
+    let mut guard = Guard { settings, places, faults: Vec::new() };
     guard.scope();
     guard.sources(profiles);
     guard.faults
@@ -61,7 +81,7 @@ pub(super) fn faults(
 
 struct Guard<'a> {
     settings: &'a GatewaySettings,
-    names: &'a dyn PlaceNames,
+    places: &'a dyn Places,
     faults: Vec<ConfigFault>,
 }
 
@@ -71,7 +91,25 @@ fn s(duration: Duration) -> String {
 
 impl Guard<'_> {
     fn fault(&mut self, place: Place, problem: impl Into<String>, fix: impl Into<String>) {
-        self.faults.push(ConfigFault::new(self.names.name(place), problem, fix));
+        if self.is_readable(place) {
+            self.faults.push(ConfigFault::new(self.name(place), problem, fix));
+        }
+    }
+
+    fn name(&self, place: Place) -> String {
+        self.places.name(place)
+    }
+
+    fn is_readable(&self, place: Place) -> bool {
+        self.places.said(place) != Said::Unreadably
+    }
+
+    /// A time, and whether nobody wrote it.
+    fn time(&self, place: Place, time: Duration) -> String {
+        match self.places.said(place) {
+            Said::ByDefault => format!("{} by default", s(time)),
+            Said::Outright | Said::Unreadably => s(time),
+        }
     }
 
     fn scope(&mut self) {
@@ -80,14 +118,15 @@ impl Guard<'_> {
         if settings.retry.max_attempts == 0 {
             self.fault(at(ScopeKey::MaxAttempts), "is 0", "allow at least 1 attempt");
         }
-        if settings.retry.base_delay > settings.retry.max_delay {
+        let (base, most) = (at(ScopeKey::BaseDelay), at(ScopeKey::MaxDelay));
+        if settings.retry.base_delay > settings.retry.max_delay && self.is_readable(most) {
             let problem = format!(
                 "is {}, more than the longest delay of {}",
-                s(settings.retry.base_delay),
-                s(settings.retry.max_delay)
+                self.time(base, settings.retry.base_delay),
+                self.time(most, settings.retry.max_delay)
             );
-            let fix = format!("lower it, or raise {}", self.names.name(at(ScopeKey::MaxDelay)));
-            self.fault(at(ScopeKey::BaseDelay), problem, fix);
+            let fix = format!("lower it, or raise {}", self.name(most));
+            self.fault(base, problem, fix);
         }
         if settings.breaker.fail_threshold == 0 {
             self.fault(at(ScopeKey::FailThreshold), "is 0", "allow at least 1 failure");
@@ -96,8 +135,10 @@ impl Guard<'_> {
             self.fault(at(ScopeKey::MaxQueue), "is 0", "allow at least 1 place in the line");
         }
         for (key, value) in [
+            (ScopeKey::BaseDelay, settings.retry.base_delay),
             (ScopeKey::MaxDelay, settings.retry.max_delay),
             (ScopeKey::RetryAfterCap, settings.retry.retry_after_cap),
+            (ScopeKey::RateLimitCooldown, settings.retry.rate_limit_cooldown),
             (ScopeKey::Cooldown, settings.breaker.cooldown),
             (ScopeKey::DeadCooldown, settings.breaker.dead_cooldown),
             (ScopeKey::ProbeLease, settings.breaker.probe_lease),
@@ -112,23 +153,62 @@ impl Guard<'_> {
             }
         }
         if selectors::by_name(&settings.selector).is_none() {
-            let problem = format!("is `{}`", settings.selector);
+            let name = self.name(at(ScopeKey::Selector));
+            let problem = format!("is {}", look(&name, &settings.selector));
             let fix = format!("write one of {}", selectors::NAMES.join(", "));
             self.fault(at(ScopeKey::Selector), problem, fix);
         }
         let keys = [ScopeKey::GlobalConcurrency, ScopeKey::GlobalRpm, ScopeKey::GlobalTpm];
         self.limits(settings.global, keys.map(at));
-        if let Some(slowest) = settings.sources.iter().max_by_key(|source| source.timeouts.ttft)
+        self.spans();
+    }
+
+    /// A scope's times that must span what its slowest source may take.
+    fn spans(&mut self) {
+        let settings = self.settings;
+        let sources = || settings.sources.iter().enumerate();
+        let at = Place::Scope(ScopeKey::StallWindow);
+        if let Some((index, slowest)) = sources().max_by_key(|(_, source)| source.timeouts.ttft)
             && settings.backpressure.stall_window < slowest.timeouts.ttft
+            && self.is_readable(Place::Source(index, Field::TtftTimeout))
         {
             let problem = format!(
                 "is {}, less than the {} that source {} may take to its first token",
-                s(settings.backpressure.stall_window),
+                self.time(at, settings.backpressure.stall_window),
                 s(slowest.timeouts.ttft),
                 slowest.name
             );
-            let fix = format!("raise it to {} at least", s(slowest.timeouts.ttft));
-            self.fault(at(ScopeKey::StallWindow), problem, fix);
+            self.fault(at, problem, format!("raise it to {} at least", s(slowest.timeouts.ttft)));
+        }
+        let at = Place::Scope(ScopeKey::ProbeLease);
+        if let Some((index, slowest)) = sources().max_by_key(|(_, source)| source.timeouts.total)
+            && settings.breaker.probe_lease < slowest.timeouts.total
+            && self.is_readable(Place::Source(index, Field::Timeout))
+        {
+            // Else a second probe would be let in beside the first.
+            let problem = format!(
+                "is {}, less than the {} that a probe of source {} may take",
+                self.time(at, settings.breaker.probe_lease),
+                s(slowest.timeouts.total),
+                slowest.name
+            );
+            self.fault(at, problem, format!("raise it to {} at least", s(slowest.timeouts.total)));
+        }
+        let at = Place::Scope(ScopeKey::GlobalTpm);
+        if let Some((index, largest)) = sources().max_by_key(|(_, source)| source.est_tokens) {
+            self.tokens(at, settings.global.tpm, index, largest.est_tokens);
+        }
+    }
+
+    /// A limit that no call could ever pass.
+    fn tokens(&mut self, place: Place, limit: Option<u64>, source: usize, needed: u64) {
+        let charge = Place::Source(source, Field::EstTokens);
+        if let Some(limit) = limit.filter(|limit| *limit > 0 && *limit < needed)
+            && self.is_readable(charge)
+        {
+            let problem = format!("is {limit}, less than the {needed} tokens each call is charged");
+            let fix = format!("raise it to {needed} at least, or lower {}", self.name(charge));
+            self.fault(place, problem, fix);
         }
     }
 
@@ -148,7 +228,7 @@ impl Guard<'_> {
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, source) in self.settings.sources.iter().enumerate() {
             if let Some(first) = known.insert(&source.name, index) {
-                let first = self.names.name(Place::Source(first, Field::Name));
+                let first = self.name(Place::Source(first, Field::Name));
                 let problem = format!("is `{}`, the name of another source ({first})", source.name);
                 self.fault(Place::Source(index, Field::Name), problem, "give each its own name");
             }
@@ -172,21 +252,7 @@ impl Guard<'_> {
         self.timeouts(index, source);
         let fields = [Field::MaxConcurrency, Field::Rpm, Field::Tpm];
         self.limits(source.limits, fields.map(at));
-        for (limit, place) in [
-            (source.limits.tpm, at(Field::Tpm)),
-            (self.settings.global.tpm, Place::Scope(ScopeKey::GlobalTpm)),
-        ] {
-            if let Some(limit) = limit.filter(|limit| *limit > 0 && *limit < source.est_tokens) {
-                let needed = source.est_tokens;
-                let problem =
-                    format!("is {limit}, less than the {needed} tokens each call is charged");
-                let fix = format!(
-                    "raise it to {needed} at least, or lower {}",
-                    self.names.name(at(Field::EstTokens))
-                );
-                self.fault(place, problem, fix);
-            }
-        }
+        self.tokens(at(Field::Tpm), source.limits.tpm, index, source.est_tokens);
         if source.est_tokens == 0 {
             self.fault(at(Field::EstTokens), "is 0", "write what a call uses at most");
         }
@@ -196,16 +262,25 @@ impl Guard<'_> {
         match profiles.iter().find(|profile| profile.name == source.provider) {
             None => {
                 let names: Vec<_> = profiles.iter().map(|profile| &*profile.name).collect();
-                let problem = format!("names the unknown provider {}", source.provider);
+                let place = self.name(at(Field::Provider));
+                let problem =
+                    format!("names an unknown provider: {}", look(&place, &source.provider));
                 let fix = format!("name one of {}", names.join(", "));
-                self.fault(at(Field::BaseUrl), problem, fix);
+                self.fault(at(Field::Provider), problem, fix);
             }
-            Some(profile) if source.enable_thinking.is_some() && profile.thinking_on.is_none() => {
-                let problem = format!("is set, but {} has no thinking switch", profile.name);
-                let fix = "leave it out, or name the provider whose model it is";
-                self.fault(at(Field::EnableThinking), problem, fix);
+            Some(profile) => {
+                let (word, member) = match source.enable_thinking {
+                    Some(true) => ("on", &profile.thinking_on),
+                    Some(false) => ("off", &profile.thinking_off),
+                    None => return,
+                };
+                if member.is_none() {
+                    let name = &profile.name;
+                    let problem = format!("is set, but {name} has no word for thinking {word}");
+                    let fix = "leave it out, or name the provider whose model it is";
+                    self.fault(at(Field::EnableThinking), problem, fix);
+                }
             }
-            Some(_) => {}
         }
     }
 
@@ -225,7 +300,17 @@ impl Guard<'_> {
                 let problem = "holds a user name or password, which would show in messages";
                 self.fault(place, problem, "leave it out; the key goes into API_KEY");
             }
-            Ok(_) => {}
+            Ok(url) if url.fragment().is_some() => {
+                self.fault(place, "has a part after #, which is never sent", "leave it out");
+            }
+            Ok(url) => {
+                if let Some((name, _)) = url.query_pairs().find(|(name, _)| names_a_secret(name)) {
+                    let problem = format!(
+                        "holds a secret in its query ({name}), which would show in messages"
+                    );
+                    self.fault(place, problem, "leave it out; the key goes into API_KEY");
+                }
+            }
         }
     }
 
@@ -245,23 +330,33 @@ impl Guard<'_> {
             (Field::InterTokenTimeout, limits.inter_token, Field::TtftTimeout, limits.ttft),
             (Field::TtftTimeout, limits.ttft, Field::Timeout, limits.total),
         ] {
-            if short >= long {
-                let other = self.names.name(at(large));
-                let problem = format!("is {}, not less than {other} ({})", s(short), s(long));
+            if short >= long && self.is_readable(at(large)) {
+                let (other, long) = (self.name(at(large)), self.time(at(large), long));
+                let short = self.time(at(small), short);
+                let problem = format!("is {short}, not less than {other} ({long})");
                 self.fault(at(small), problem, format!("lower it, or raise {other}"));
             }
         }
-        if limits.total > self.settings.lease_ttl {
-            let lease = self.names.name(Place::Scope(ScopeKey::LeaseTtl));
+        let lease = Place::Scope(ScopeKey::LeaseTtl);
+        if limits.total > self.settings.lease_ttl && self.is_readable(lease) {
             let problem = format!(
                 "is {}, longer than a permit's lease of {}",
-                s(limits.total),
-                s(self.settings.lease_ttl)
+                self.time(at(Field::Timeout), limits.total),
+                self.time(lease, self.settings.lease_ttl)
             );
-            let fix = format!("lower it, or raise {lease} to {} at least", s(limits.total));
+            let needed = s(limits.total);
+            let fix = format!("lower it, or raise {} to {needed} at least", self.name(lease));
             self.fault(at(Field::Timeout), problem, fix);
         }
     }
+}
+
+/// Whether a query parameter of this name holds a secret, as far as its name tells.
+fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "secret", "password", "signature", "sig"]
+        .iter()
+        .any(|word| name.ends_with(word))
 }
 
 #[cfg(test)]

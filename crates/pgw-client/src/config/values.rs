@@ -1,19 +1,21 @@
 //! From text to values, with faults that say what to write.
 
-use std::{collections::BTreeMap, str::FromStr, time::Duration};
+use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
 use pgw_types::{AnomalyPolicy, ConfigFault};
 
-use super::{
-    check::Setting,
-    environment::{Environment, Variable},
-};
+use super::environment::Environment;
 
-/// Reads variables, collects faults, and remembers what was read for the report.
+/// The longest value that a fault repeats: a number, a word. A key pasted into the wrong variable is
+/// longer.
+const LONGEST_SHOWN: usize = 20;
+
+/// Reads variables and collects faults.
 pub(super) struct Reader<'a> {
     pub(super) environment: &'a Environment,
     pub(super) faults: Vec<ConfigFault>,
-    pub(super) settings: BTreeMap<String, Setting>,
+    /// Variables without a usable value. The guards have nothing to say about them.
+    pub(super) unread: BTreeSet<String>,
 }
 
 /// Whether a variable's value must never be shown.
@@ -24,48 +26,50 @@ pub(super) fn is_secret(name: &str) -> bool {
     named || ["SECRET", "PASSWORD", "PROXY"].iter().any(|word| name.contains(word))
 }
 
+/// A secret's look.
+pub(super) fn masked(text: &str) -> String {
+    format!("set, {} characters", text.chars().count())
+}
+
+/// A value's look in a fault: itself if it is short and no secret, else its length.
+pub(super) fn look(name: &str, text: &str) -> String {
+    let length = text.chars().count();
+    if is_secret(name) || length > LONGEST_SHOWN {
+        format!("{length} characters long")
+    } else {
+        format!("`{text}`")
+    }
+}
+
 impl<'a> Reader<'a> {
     pub(super) const fn new(environment: &'a Environment) -> Self {
-        Self { environment, faults: Vec::new(), settings: BTreeMap::new() }
+        Self { environment, faults: Vec::new(), unread: BTreeSet::new() }
     }
 
+    /// Notes a fault, once: a shorthand is read for each source that it serves.
     pub(super) fn fault(&mut self, name: &str, problem: impl Into<String>, fix: impl Into<String>) {
-        self.faults.push(ConfigFault::new(name, problem, fix));
-    }
-
-    /// The variable's text, trimmed; `None` if it isn't set. Notes it for the report.
-    pub(super) fn text(&mut self, name: &str) -> Option<String> {
-        let variable = self.environment.get(name)?;
-        let text = variable.value.trim().to_owned();
-        self.note(name, variable, &text);
-        Some(text)
-    }
-
-    fn note(&mut self, name: &str, variable: &Variable, text: &str) {
-        let shown = if is_secret(name) {
-            format!("set, {} characters", text.chars().count())
-        } else {
-            text.to_owned()
-        };
-        let setting =
-            Setting { name: name.to_owned(), value: shown, origin: variable.origin.to_string() };
-        self.settings.insert(name.to_owned(), setting);
-    }
-
-    /// The value's look in a fault: itself if it is short and no secret, else its length.
-    pub(super) fn look(name: &str, text: &str) -> String {
-        if is_secret(name) || text.chars().count() > 60 {
-            format!("{} characters", text.chars().count())
-        } else {
-            format!("`{text}`")
+        let fault = ConfigFault::new(name, problem, fix);
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
         }
+    }
+
+    /// Notes that a variable has no usable value.
+    pub(super) fn bad(&mut self, name: &str, problem: impl Into<String>, fix: impl Into<String>) {
+        self.fault(name, problem, fix);
+        self.unread.insert(name.to_owned());
+    }
+
+    /// The variable's text, trimmed; `None` if it isn't set.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.environment.get(name).map(|variable| variable.value.trim().to_owned())
     }
 
     fn parsed<T: FromStr>(&mut self, name: &str, fix: &str) -> Option<T> {
         let text = self.text(name)?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
-            self.fault(name, format!("is {}", Self::look(name, &text)), fix);
+            self.bad(name, format!("is {}", look(name, &text)), fix);
         }
         parsed
     }
@@ -82,7 +86,7 @@ impl<'a> Reader<'a> {
         let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
         if duration.is_none() {
             let fix = "write seconds above zero, such as 30 or 0.5";
-            self.fault(name, format!("is {}", Self::look(name, &text)), fix);
+            self.bad(name, format!("is {}", look(name, &text)), fix);
         }
         duration
     }
@@ -94,8 +98,7 @@ impl<'a> Reader<'a> {
             "true" | "1" | "yes" | "on" => Some(true),
             "false" | "0" | "no" | "off" => Some(false),
             _ => {
-                let problem = format!("is {}", Self::look(name, &text));
-                self.fault(name, problem, "write true or false");
+                self.bad(name, format!("is {}", look(name, &text)), "write true or false");
                 None
             }
         }
@@ -113,7 +116,7 @@ impl<'a> Reader<'a> {
         if found.is_none() {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             let fix = format!("write one of {}", words.join(", "));
-            self.fault(name, format!("is {}", Self::look(name, &text)), fix);
+            self.bad(name, format!("is {}", look(name, &text)), fix);
         }
         found.map(|(_, value)| value.clone())
     }
