@@ -1,110 +1,81 @@
 //! From a response to events: what really came, and when it has ended.
 
 use std::{
-    collections::VecDeque,
     future::Future as _,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use http::HeaderMap;
-use pgw_http::{Body, Response};
-use pgw_ports::EventStream;
-use pgw_types::{CallError, ChatEvent, Fault, ProviderProfile, SourceConfig, Warning};
+use pgw_http::{Body, HttpError, Response};
+use pgw_ports::{AttemptCx, EventStream};
+use pgw_types::{
+    CallError, ChatEvent, ChatRequest, ExposeSecret as _, Fault, ProviderProfile, SecretString,
+    SourceConfig, Warning,
+};
 use pgw_wire::{
     BodyKind,
     chat::{AnswerContext, ChunkDecoder},
-    error::{ErrorContext, classify, excerpt},
+    error::{excerpt, without},
     sniff,
-    sse::SseDecoder,
+    sse::{SseDecoder, TooLong},
 };
 use tokio::time::{Sleep, sleep};
 
 use crate::failure::translate;
 
-/// The largest error body that is read: enough for any report, and for the start of a page.
-const ERROR_BODY_LIMIT: usize = 1 << 20;
-
 /// The largest plain answer that is read.
 const ANSWER_LIMIT: usize = 64 << 20;
 
-/// How long the stream is read on after the finish reason: usage and `[DONE]` follow at once, and a
-/// service that keeps the connection open must not keep the caller (QuantumNous/new-api#7062).
-const GRACE: Duration = Duration::from_secs(3);
+/// How long a service may take over what is hardly needed any more: the rest of a stream behind its
+/// finish reason (usage and `[DONE]` follow at once, and a service that keeps the connection open
+/// must not keep the caller, QuantumNous/new-api#7062), and the body of an error.
+///
+/// Half of the silence that the watchdog allows, if that is less: what is complete must be handed
+/// over before it counts as stalled.
+pub(crate) fn grace(source: &SourceConfig) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(3);
+    LONGEST.min(source.timeouts.inter_token / 2)
+}
 
-/// Looks at the head of a response, and makes a stream of events of a good one.
-pub(crate) async fn read(
+/// Makes a stream of events of a response whose head is good.
+pub(crate) fn read(
     response: Response,
-    source: &SourceConfig,
+    attempt: &AttemptCx,
+    request: &ChatRequest,
     profile: &Arc<ProviderProfile>,
-    asked_for_stream: bool,
-) -> Result<EventStream<ChatEvent>, CallError> {
-    if !response.status.is_success() {
-        return Err(refusal(response, profile).await);
-    }
+) -> EventStream<ChatEvent> {
+    let source = &attempt.source;
     let decoder = ChunkDecoder::new(AnswerContext {
         profile: Arc::clone(profile),
         missing_done: source.missing_done,
         malformed_frame: source.malformed_frame,
+        wanted: request.n.unwrap_or(1),
+        call_id: Arc::clone(&attempt.call_id),
         request_id: request_id(&response.headers),
+        secret: source.api_key.clone(),
     });
-    // Half of the silence that the watchdog allows, if that is less: a finished answer must be
-    // handed over before it counts as stalled.
-    let grace = GRACE.min(source.timeouts.inter_token / 2);
-    let phase = if asked_for_stream {
-        Phase::Sniffing(BytesMut::new())
-    } else {
-        Phase::Whole(BytesMut::new())
-    };
-    Ok(Box::pin(Answer {
+    let start = BytesMut::new();
+    Box::pin(Answer {
         body: response.body,
-        phase,
+        phase: if attempt.stream { Phase::Sniffing(start) } else { Phase::Whole(start) },
         decoder,
         frames: SseDecoder::default(),
-        grace,
+        failure: None,
+        grace: grace(source),
         grace_timer: None,
-        asked_for_stream,
-    }))
+        asked_for_stream: attempt.stream,
+        secret: source.api_key.clone(),
+    })
 }
 
 fn request_id(headers: &HeaderMap) -> Option<String> {
-    let value = headers
-        .get("x-request-id")
-        .or_else(|| headers.get("request-id"))?;
+    let value = headers.get("x-request-id").or_else(|| headers.get("request-id"))?;
     value.to_str().ok().map(excerpt)
-}
-
-/// The error of an answer whose status is not 2xx.
-async fn refusal(response: Response, profile: &ProviderProfile) -> CallError {
-    let (status, headers) = (response.status.as_u16(), response.headers);
-    // A body that breaks off still has its status.
-    let body = response
-        .body
-        .collect(ERROR_BODY_LIMIT)
-        .await
-        .unwrap_or_default();
-    let lookup = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
-    let context = ErrorContext {
-        profile,
-        headers: &lookup,
-        now_unix_ms: now_unix_ms(),
-    };
-    classify(status, &body, &context)
-}
-
-/// For dates in `Retry-After` when the answer has none of its own.
-fn now_unix_ms() -> u64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a service's date is on the world's clock"
-    )]
-    let now = SystemTime::now();
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What the body has turned out to be so far.
@@ -115,6 +86,9 @@ enum Phase {
     Events,
     /// One document.
     Whole(BytesMut),
+    /// `[DONE]` was seen, and the end of the body comes with it: once it is read, the connection
+    /// can serve the next call.
+    Tail,
     /// Nothing more will come; what is queued may still go out.
     Ended,
 }
@@ -125,9 +99,12 @@ struct Answer {
     phase: Phase,
     decoder: ChunkDecoder,
     frames: SseDecoder,
+    /// What the answer died of; the events that came before go out before it.
+    failure: Option<CallError>,
     grace: Duration,
     grace_timer: Option<Pin<Box<Sleep>>>,
     asked_for_stream: bool,
+    secret: SecretString,
 }
 
 impl Stream for Answer {
@@ -140,16 +117,11 @@ impl Stream for Answer {
                 return Poll::Ready(Some(Ok(event)));
             }
             if matches!(this.phase, Phase::Ended) {
-                return Poll::Ready(None);
+                return Poll::Ready(this.failure.take().map(Err));
             }
-            let step = ready!(this.step(cx));
-            if let Err(error) = step {
+            if let Err(error) = ready!(this.step(cx)) {
                 this.phase = Phase::Ended;
-                // Events that came before the error go out before it.
-                if let Some(event) = this.decoder.next_event() {
-                    return Poll::Ready(Some(Ok(event)));
-                }
-                return Poll::Ready(Some(Err(error)));
+                this.failure = Some(error);
             }
         }
     }
@@ -162,73 +134,63 @@ impl Answer {
             match self.frames.next_event() {
                 Ok(Some(event)) => {
                     self.decoder.take(&event)?;
-                    return Poll::Ready(self.check_done());
+                    self.check_done();
+                    return Poll::Ready(Ok(()));
                 }
                 Ok(None) => {}
-                Err(error) => {
-                    return Poll::Ready(Err(CallError::new(Fault::BadResponse, error.to_string())));
-                }
+                Err(error) => return Poll::Ready(Err(too_long(error))),
             }
         }
-        match self.poll_body(cx) {
-            Poll::Ready(Some(Ok(bytes))) => Poll::Ready(self.feed(bytes)),
+        match Pin::new(&mut self.body).poll_next(cx) {
+            Poll::Ready(Some(Ok(bytes))) => Poll::Ready(self.feed(&bytes)),
             Poll::Ready(Some(Err(error))) => Poll::Ready(self.cut(error)),
-            Poll::Ready(None) => Poll::Ready(self.end(true)),
+            Poll::Ready(None) => Poll::Ready(self.end()),
             Poll::Pending => self.poll_grace(cx),
         }
     }
 
-    fn poll_body(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, pgw_http::HttpError>>> {
-        Pin::new(&mut self.body).poll_next(cx)
-    }
-
     /// With the finish reason in, silence means that the answer is over.
     fn poll_grace(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        if !self.decoder.saw_finish() {
-            return Poll::Pending;
-        }
-        let grace = self.grace;
-        let timer = self
-            .grace_timer
-            .get_or_insert_with(|| Box::pin(sleep(grace)));
+        let grace = match self.phase {
+            // A connection whose body doesn't end with its answer is not worth waiting for.
+            Phase::Tail => self.grace.min(Duration::from_millis(50)),
+            _ if self.decoder.may_end() => self.grace,
+            _ => return Poll::Pending,
+        };
+        let timer = self.grace_timer.get_or_insert_with(|| Box::pin(sleep(grace)));
         ready!(timer.as_mut().poll(cx));
-        Poll::Ready(self.end(true))
+        Poll::Ready(self.end())
     }
 
-    fn check_done(&mut self) -> Result<(), CallError> {
+    fn check_done(&mut self) {
         if self.decoder.saw_done() {
-            self.phase = Phase::Ended;
-            return self.decoder.finish(true);
+            self.phase = Phase::Tail;
+            self.grace_timer = None;
         }
-        Ok(())
     }
 
-    fn feed(&mut self, bytes: Bytes) -> Result<(), CallError> {
+    fn feed(&mut self, bytes: &Bytes) -> Result<(), CallError> {
         match &mut self.phase {
             Phase::Sniffing(start) => {
-                start.extend_from_slice(&bytes);
-                if let Some(kind) = sniff(start, false) {
-                    self.turn_out(kind);
+                start.extend_from_slice(bytes);
+                match sniff(start, false) {
+                    Some(kind) => self.turn_out(kind),
+                    // Keep-alive blanks come for minutes (deepseek-ai/DeepSeek-R1#91).
+                    None if start.trim_ascii().is_empty() => start.clear(),
+                    None => {}
                 }
-                Ok(())
             }
-            Phase::Events => {
-                self.frames.feed(bytes);
-                Ok(())
-            }
+            Phase::Events => self.frames.feed(bytes.clone()),
             Phase::Whole(whole) => {
                 if whole.len() + bytes.len() > ANSWER_LIMIT {
                     let text = format!("the answer is larger than {ANSWER_LIMIT} bytes");
                     return Err(CallError::new(Fault::BadResponse, text));
                 }
-                whole.extend_from_slice(&bytes);
-                Ok(())
+                whole.extend_from_slice(bytes);
             }
-            Phase::Ended => Ok(()),
+            Phase::Tail | Phase::Ended => {}
         }
+        Ok(())
     }
 
     /// The first bytes have shown what this is.
@@ -249,54 +211,46 @@ impl Answer {
     }
 
     /// The body broke. What is there may be an answer all the same, if the policy says so.
-    fn cut(&mut self, error: pgw_http::HttpError) -> Result<(), CallError> {
-        let phase = std::mem::replace(&mut self.phase, Phase::Ended);
-        let judged = match phase {
-            Phase::Events => self.last_frame().and_then(|()| self.decoder.finish(false)),
-            Phase::Sniffing(_) | Phase::Whole(_) | Phase::Ended => {
-                return Err(translate(error));
+    fn cut(&mut self, error: HttpError) -> Result<(), CallError> {
+        let cause = translate(error);
+        let judged = match std::mem::replace(&mut self.phase, Phase::Ended) {
+            Phase::Events => {
+                let last = self.last_frames();
+                last.and_then(|()| self.decoder.finish(self.decoder.saw_done()))
             }
+            // Behind [DONE] nothing can be lost.
+            Phase::Tail => self.decoder.finish(true),
+            Phase::Sniffing(_) | Phase::Whole(_) | Phase::Ended => return Err(cause),
         };
         // The network's words say more than that the end is missing.
-        judged.map_err(|judged| match judged.fault() {
-            Fault::Truncated | Fault::EmptyResponse => {
-                let cause = translate(error);
-                let fault = if judged.fault() == Fault::EmptyResponse {
-                    cause.fault()
-                } else {
-                    Fault::Truncated
-                };
-                CallError::new(fault, format!("{} ({})", judged.message(), cause.message()))
-                    .with_cause(cause)
-            }
-            _ => judged,
+        judged.map_err(|judged| {
+            let fault = match judged.fault() {
+                Fault::Truncated => Fault::Truncated,
+                Fault::EmptyResponse => cause.fault(),
+                _ => return judged,
+            };
+            CallError::new(fault, format!("{} ({})", judged.message(), cause.message()))
+                .with_cause(cause)
         })
     }
 
     /// The body has ended as it should.
-    fn end(&mut self, clean: bool) -> Result<(), CallError> {
+    fn end(&mut self) -> Result<(), CallError> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
-            Phase::Sniffing(start) => match sniff(&start, true) {
-                Some(BodyKind::Sse) => {
-                    self.frames.feed(start.freeze());
-                    self.last_frame()?;
-                    self.decoder.finish(clean)
-                }
-                _ => self.whole(&start),
-            },
-            Phase::Events => {
-                self.last_frame()?;
-                self.decoder.finish(clean)
-            }
-            Phase::Whole(whole) => self.whole(&whole),
+            Phase::Sniffing(body) | Phase::Whole(body) => self.whole(body.freeze()),
+            Phase::Events => self.end_of_events(),
+            Phase::Tail => self.decoder.finish(true),
             Phase::Ended => Ok(()),
         }
     }
 
+    fn end_of_events(&mut self) -> Result<(), CallError> {
+        self.last_frames()?;
+        self.decoder.finish(true)
+    }
+
     /// Frames that the end of the body completes.
-    fn last_frame(&mut self) -> Result<(), CallError> {
-        let too_long =
-            |error: pgw_wire::sse::TooLong| CallError::new(Fault::BadResponse, error.to_string());
+    fn last_frames(&mut self) -> Result<(), CallError> {
         while let Some(event) = self.frames.next_event().map_err(too_long)? {
             self.decoder.take(&event)?;
         }
@@ -307,59 +261,51 @@ impl Answer {
     }
 
     /// One document has come.
-    fn whole(&mut self, body: &[u8]) -> Result<(), CallError> {
-        let kind = sniff(body, true).unwrap_or(BodyKind::Empty);
-        let said = || excerpt(&String::from_utf8_lossy(body));
-        match kind {
-            BodyKind::Empty => Err(CallError::new(
-                Fault::EmptyResponse,
-                "the answer has no body",
-            )),
-            BodyKind::Html => Err(CallError::new(
-                Fault::BadEndpoint,
-                format!(
-                    "a page came instead of an answer; check the base URL: {}",
-                    said()
-                ),
-            )),
-            BodyKind::Text | BodyKind::BareString => Err(CallError::new(
-                Fault::BadResponse,
-                format!("text came instead of an answer: {}", said()),
-            )),
+    fn whole(&mut self, body: Bytes) -> Result<(), CallError> {
+        match sniff(&body, true).unwrap_or(BodyKind::Empty) {
+            BodyKind::Empty => Err(CallError::new(Fault::EmptyResponse, "the answer has no body")),
+            BodyKind::Html => {
+                let what = "a page came instead of an answer; check the base URL";
+                Err(self.no_answer(Fault::BadEndpoint, what, &body))
+            }
+            BodyKind::Text | BodyKind::BareString => {
+                Err(self.no_answer(Fault::BadResponse, "text came instead of an answer", &body))
+            }
             // A stream although none was asked for: as good an answer as any.
             BodyKind::Sse => {
-                self.frames.feed(Bytes::copy_from_slice(body));
-                self.last_frame()?;
-                self.decoder.finish(true)
+                self.frames.feed(body);
+                self.end_of_events()
             }
-            BodyKind::Json => {
-                let result = self.json(body);
-                if self.asked_for_stream && result.is_ok() {
-                    self.decoder.warn(Warning::JsonInsteadOfStream);
-                }
-                result?;
-                self.decoder.finish_whole()
-            }
+            BodyKind::Json => self.json(&body),
         }
     }
 
-    /// A document, or several, one a line (some relays stream that way).
-    fn json(&mut self, body: &[u8]) -> Result<(), CallError> {
-        let lines: VecDeque<&[u8]> = body
-            .split(|byte| *byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .filter(|line| !line.is_empty())
-            .collect();
-        let each_is_one = lines.len() > 1
-            && lines
-                .iter()
-                .all(|line| line.starts_with(b"{") && line.ends_with(b"}"));
-        if !each_is_one {
-            return self.decoder.take_json(body);
-        }
-        for line in lines {
-            self.decoder.take_json(line)?;
-        }
-        Ok(())
+    fn no_answer(&self, fault: Fault, what: &str, body: &[u8]) -> CallError {
+        let text = String::from_utf8_lossy(body);
+        let said = excerpt(&without(&text, self.secret.expose_secret()));
+        CallError::new(fault, format!("{what}: {said}"))
     }
+
+    /// One JSON document, or one a line: some relays stream that way. The last line may be cut.
+    fn json(&mut self, body: &[u8]) -> Result<(), CallError> {
+        let lines = || {
+            let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            lines.filter(|line| !line.is_empty() && *line != b"[DONE]")
+        };
+        if lines().nth(1).is_some() && lines().all(|line| line.starts_with(b"{")) {
+            for line in lines() {
+                self.decoder.take_json(line)?;
+            }
+            return self.decoder.finish(true);
+        }
+        self.decoder.take_json(body)?;
+        if self.asked_for_stream {
+            self.decoder.warn(Warning::JsonInsteadOfStream);
+        }
+        self.decoder.finish_whole()
+    }
+}
+
+fn too_long(error: TooLong) -> CallError {
+    CallError::new(Fault::BadResponse, error.to_string())
 }

@@ -10,6 +10,7 @@
 
 mod answer;
 mod failure;
+mod refusal;
 mod transport;
 
 pub use transport::{OpenAiTransport, ProxyOptions, SetupError};

@@ -11,7 +11,7 @@ use pgw_types::{
 };
 use pgw_wire::chat;
 
-use crate::{answer, failure::translate};
+use crate::{answer, failure::translate, refusal::refusal};
 
 /// The proxies to go through, as URLs; `no_proxy` is the usual comma-separated list.
 ///
@@ -59,7 +59,8 @@ pub struct OpenAiTransport {
     profile: Arc<ProviderProfile>,
     url: http::Uri,
     key_header: HeaderName,
-    key: HeaderValue,
+    /// None for a source without a key: a local server wants none, and an empty one may be refused.
+    key: Option<HeaderValue>,
 }
 
 impl OpenAiTransport {
@@ -93,28 +94,22 @@ impl OpenAiTransport {
             }),
             ..HttpOptions::default()
         })?;
-        let key = source.api_key.expose_secret();
-        let (key_header, mut key) = match &profile.auth {
-            Auth::Bearer => (
-                header::AUTHORIZATION,
-                HeaderValue::try_from(format!("Bearer {key}")),
-            ),
+        let key_header = match &profile.auth {
+            Auth::Bearer => header::AUTHORIZATION,
             Auth::Header(name) => {
-                let name = HeaderName::try_from(&**name).map_err(|_| SetupError::KeyHeader)?;
-                (name, HeaderValue::try_from(key))
+                HeaderName::try_from(&**name).map_err(|_| SetupError::KeyHeader)?
             }
         };
-        if let Ok(key) = &mut key {
+        let key = match (source.api_key.expose_secret(), &profile.auth) {
+            ("", _) => None,
+            (key, Auth::Bearer) => Some(HeaderValue::try_from(format!("Bearer {key}"))),
+            (key, Auth::Header(_)) => Some(HeaderValue::try_from(key)),
+        };
+        let mut key = key.transpose().map_err(|_| SetupError::Key)?;
+        if let Some(key) = &mut key {
             key.set_sensitive(true);
         }
-        let key = key.map_err(|_| SetupError::Key)?;
-        Ok(Self {
-            client,
-            profile: Arc::new(profile),
-            url,
-            key_header,
-            key,
-        })
+        Ok(Self { client, profile: Arc::new(profile), url, key_header, key })
     }
 
     fn request(&self, body: bytes::Bytes, stream: bool) -> Request<bytes::Bytes> {
@@ -122,22 +117,14 @@ impl OpenAiTransport {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         let headers = request.headers_mut();
-        headers.insert(self.key_header.clone(), self.key.clone());
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
-        let accept = if stream {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
+        if let Some(key) = &self.key {
+            headers.insert(self.key_header.clone(), key.clone());
+        }
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accept = if stream { "text/event-stream" } else { "application/json" };
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
         // A proxy that compresses an event stream delivers it in bursts (nexu-io/open-design#99).
-        headers.insert(
-            header::ACCEPT_ENCODING,
-            HeaderValue::from_static("identity"),
-        );
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         request
     }
 }
@@ -151,11 +138,11 @@ impl Transport<ChatRequest, ChatEvent> for OpenAiTransport {
     ) -> Result<EventStream<ChatEvent>, CallError> {
         let source = &attempt.source;
         let body = chat::encode_request(request, source, &self.profile, attempt.stream)?;
-        let response = self
-            .client
-            .send(self.request(body, attempt.stream))
-            .await
-            .map_err(translate)?;
-        answer::read(response, source, &self.profile, attempt.stream).await
+        let response =
+            self.client.send(self.request(body, attempt.stream)).await.map_err(translate)?;
+        if !response.status.is_success() {
+            return Err(refusal(response, source, &self.profile).await);
+        }
+        Ok(answer::read(response, attempt, request, &self.profile))
     }
 }

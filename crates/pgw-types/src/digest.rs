@@ -111,9 +111,7 @@ fn digest_message(message: &Message) -> Value {
 }
 
 fn digest_object(fields: &Map<String, Value>) -> Value {
-    let digested = fields
-        .iter()
-        .map(|(key, value)| (key.clone(), digest_member(key, value)));
+    let digested = fields.iter().map(|(key, value)| (key.clone(), digest_member(key, value)));
     Value::Object(digested.collect())
 }
 
@@ -134,8 +132,7 @@ fn digest_member(key: &str, value: &Value) -> Value {
 /// Payloads are `data:` URLs anywhere in a part, and the members in which the `OpenAI` schema puts
 /// bare base64: `input_audio.data`, `file.file_data`, `b64_json`.
 fn is_payload(key: &str, text: &str) -> bool {
-    text.get(..5)
-        .is_some_and(|start| start.eq_ignore_ascii_case("data:"))
+    text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"))
         || matches!(key, "data" | "file_data" | "b64_json")
 }
 

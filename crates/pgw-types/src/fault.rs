@@ -24,12 +24,8 @@ pub enum FailureClass {
 
 impl FailureClass {
     /// All four, in the order of the table in the architecture.
-    pub const ALL: [Self; 4] = [
-        Self::Transient,
-        Self::SourceDead,
-        Self::RequestRejected,
-        Self::ResultInvalid,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Transient, Self::SourceDead, Self::RequestRejected, Self::ResultInvalid];
 
     /// The stable spelling, for logs, records and JSON.
     #[must_use]
@@ -271,15 +267,7 @@ mod tests {
     #[test]
     fn four_classes_and_fourteen_kinds_with_stable_names() {
         let classes: Vec<_> = FailureClass::ALL.iter().map(|c| c.as_str()).collect();
-        assert_eq!(
-            classes,
-            [
-                "transient",
-                "source_dead",
-                "request_rejected",
-                "result_invalid"
-            ]
-        );
+        assert_eq!(classes, ["transient", "source_dead", "request_rejected", "result_invalid"]);
         let kinds: BTreeSet<_> = ErrorKind::ALL.iter().map(|k| k.as_str()).collect();
         assert_eq!(kinds.len(), 14);
         for kind in ErrorKind::ALL {
@@ -290,10 +278,7 @@ mod tests {
     /// GWY-030, architecture section 4.
     #[test]
     fn each_kind_has_its_documented_status() {
-        let table: Vec<_> = ErrorKind::ALL
-            .iter()
-            .map(|k| (k.as_str(), k.http_status()))
-            .collect();
+        let table: Vec<_> = ErrorKind::ALL.iter().map(|k| (k.as_str(), k.http_status())).collect();
         assert_eq!(
             table,
             [
@@ -318,14 +303,9 @@ mod tests {
     /// TYP-032 … TYP-035.
     #[test]
     fn the_class_decides_retry_and_switch() {
-        let table: Vec<_> = FailureClass::ALL
-            .iter()
-            .map(|c| (c.may_retry(), c.may_switch()))
-            .collect();
-        assert_eq!(
-            table,
-            [(true, true), (false, true), (false, false), (false, false)]
-        );
+        let table: Vec<_> =
+            FailureClass::ALL.iter().map(|c| (c.may_retry(), c.may_switch())).collect();
+        assert_eq!(table, [(true, true), (false, true), (false, false), (false, false)]);
     }
 
     /// Corpus mapping: each class of the fault corpus lands in the class that its README names.
@@ -334,12 +314,7 @@ mod tests {
         for (class, names) in [
             (
                 FailureClass::SourceDead,
-                &[
-                    "invalid_key",
-                    "quota",
-                    "model_not_found",
-                    "model_unavailable",
-                ][..],
+                &["invalid_key", "quota", "model_not_found", "model_unavailable"][..],
             ),
             (
                 FailureClass::Transient,

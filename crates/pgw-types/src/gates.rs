@@ -52,10 +52,7 @@ impl Gate {
     /// Whether the gate is the scope's, not one source's.
     #[must_use]
     pub const fn is_global(self) -> bool {
-        matches!(
-            self,
-            Self::GlobalConcurrency | Self::GlobalRpm | Self::GlobalTpm
-        )
+        matches!(self, Self::GlobalConcurrency | Self::GlobalRpm | Self::GlobalTpm)
     }
 }
 

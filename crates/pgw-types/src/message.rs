@@ -35,11 +35,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said. `None` leaves the member out; [`Content::Null`] sends `null`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub content: Option<Content>,
     /// The tools the assistant asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,11 +52,7 @@ impl Message {
     /// A text message.
     #[must_use]
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self {
-            role,
-            content: Some(Content::Text(text.into())),
-            ..Self::default()
-        }
+        Self { role, content: Some(Content::Text(text.into())), ..Self::default() }
     }
 
     /// A text message of the user.
@@ -84,20 +76,13 @@ impl Message {
     /// A message of several parts, such as images and text.
     #[must_use]
     pub fn parts(role: Role, parts: Vec<Part>) -> Self {
-        Self {
-            role,
-            content: Some(Content::Parts(parts)),
-            ..Self::default()
-        }
+        Self { role, content: Some(Content::Parts(parts)), ..Self::default() }
     }
 
     /// The result of a tool call.
     #[must_use]
     pub fn tool(call_id: impl Into<String>, result: impl Into<String>) -> Self {
-        Self {
-            tool_call_id: Some(call_id.into()),
-            ..Self::text(Role::Tool, result)
-        }
+        Self { tool_call_id: Some(call_id.into()), ..Self::text(Role::Tool, result) }
     }
 }
 
@@ -206,10 +191,7 @@ impl Part {
     /// The `type` of the part; empty if it has none.
     #[must_use]
     pub fn kind(&self) -> &str {
-        self.fields
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.fields.get("type").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The text of a text part.
@@ -248,10 +230,7 @@ impl Serialize for ToolCall {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id)?;
         map.serialize_entry("type", "function")?;
-        let function = Function {
-            name: &self.name,
-            arguments: &self.arguments,
-        };
+        let function = Function { name: &self.name, arguments: &self.arguments };
         map.serialize_entry("function", &function)?;
         for (key, value) in &self.extra {
             map.serialize_entry(key, value)?;
@@ -286,12 +265,7 @@ impl<'de> Deserialize<'de> for ToolCall {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        Ok(Self {
-            id: loose.id,
-            name: loose.function.name,
-            arguments,
-            extra: loose.extra,
-        })
+        Ok(Self { id: loose.id, name: loose.function.name, arguments, extra: loose.extra })
     }
 }
 
@@ -328,19 +302,13 @@ mod tests {
     #[test]
     fn an_absent_content_stays_absent() {
         let message: Message = serde_json::from_value(json!({"role": "assistant"})).unwrap();
-        assert_eq!(
-            serde_json::to_value(&message).unwrap(),
-            json!({"role": "assistant"})
-        );
+        assert_eq!(serde_json::to_value(&message).unwrap(), json!({"role": "assistant"}));
     }
 
     #[test]
     fn the_wrong_shape_of_content_is_named() {
         let error = serde_json::from_value::<Message>(json!({"role": "user", "content": 4}));
         let text = error.unwrap_err().to_string();
-        assert!(
-            text.contains("a string, a list of content parts, or null"),
-            "{text}"
-        );
+        assert!(text.contains("a string, a list of content parts, or null"), "{text}");
     }
 }

@@ -54,11 +54,7 @@ impl Plan {
     #[must_use]
     pub fn bound(max_attempts: u32, sources: usize) -> u32 {
         let sources = u32::try_from(sources).unwrap_or(u32::MAX);
-        if sources == 0 {
-            0
-        } else {
-            max_attempts.max(1).saturating_add(sources - 1)
-        }
+        if sources == 0 { 0 } else { max_attempts.max(1).saturating_add(sources - 1) }
     }
 }
 
@@ -124,11 +120,7 @@ pub struct CallTrace {
 impl CallTrace {
     /// Notes that a source was passed over; a later reason replaces an earlier one.
     pub fn skip(&mut self, skip: Skip) {
-        match self
-            .skips
-            .iter_mut()
-            .find(|known| known.source_name == skip.source_name)
-        {
+        match self.skips.iter_mut().find(|known| known.source_name == skip.source_name) {
             Some(known) => *known = skip,
             None => self.skips.push(skip),
         }

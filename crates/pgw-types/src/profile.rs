@@ -24,6 +24,7 @@ mod newapi;
 mod ollama;
 mod openai;
 mod openrouter;
+mod perplexity;
 mod qwen;
 mod scaleway;
 mod sglang;
@@ -56,7 +57,7 @@ pub enum TokenCapField {
 /// One line of a table of error meanings.
 ///
 /// A line applies if everything it names fits: the status, the code (the error's `code` or `type`
-/// word, compared without regard to case) and every text (in the message, without regard to case).
+/// word, compared without regard to case; one `*` in it stands for any letters) and every text (in the message, without regard to case).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorRule {
     /// The HTTP status; `None`: any.
@@ -73,46 +74,26 @@ impl ErrorRule {
     /// A line that goes by the code alone.
     #[must_use]
     pub const fn code(code: &'static str, fault: Fault) -> Self {
-        Self {
-            status: None,
-            code: Some(Cow::Borrowed(code)),
-            texts: Cow::Borrowed(&[]),
-            fault,
-        }
+        Self { status: None, code: Some(Cow::Borrowed(code)), texts: Cow::Borrowed(&[]), fault }
     }
 
     /// A line that goes by words of the message.
     #[must_use]
     pub const fn texts(texts: &'static [&'static str], fault: Fault) -> Self {
-        Self {
-            status: None,
-            code: None,
-            texts: Cow::Borrowed(texts),
-            fault,
-        }
+        Self { status: None, code: None, texts: Cow::Borrowed(texts), fault }
     }
 
     /// A line that goes by code and status together.
     #[must_use]
     pub const fn code_and_status(code: &'static str, status: u16, fault: Fault) -> Self {
         let code = Some(Cow::Borrowed(code));
-        Self {
-            status: Some(status),
-            code,
-            texts: Cow::Borrowed(&[]),
-            fault,
-        }
+        Self { status: Some(status), code, texts: Cow::Borrowed(&[]), fault }
     }
 
     /// A line that goes by the status alone.
     #[must_use]
     pub const fn status(status: u16, fault: Fault) -> Self {
-        Self {
-            status: Some(status),
-            code: None,
-            texts: Cow::Borrowed(&[]),
-            fault,
-        }
+        Self { status: Some(status), code: None, texts: Cow::Borrowed(&[]), fault }
     }
 }
 
@@ -187,6 +168,7 @@ pub fn built_in_profiles() -> Vec<ProviderProfile> {
         newapi::profile(),
         scaleway::profile(),
         cerebras::profile(),
+        perplexity::profile(),
         volcengine::profile(),
     ]
 }
@@ -215,6 +197,7 @@ pub fn known_error_rules() -> impl Iterator<Item = &'static ErrorRule> {
         llamacpp::RULES,
         lmstudio::RULES,
         cerebras::RULES,
+        perplexity::RULES,
         volcengine::RULES,
     ]
     .into_iter()

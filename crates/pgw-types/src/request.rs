@@ -70,10 +70,7 @@ impl ChatRequest {
     /// A request with nothing but its messages.
     #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
-        Self {
-            messages,
-            ..Self::default()
-        }
+        Self { messages, ..Self::default() }
     }
 
     /// The longest answer that was asked for, by either name.

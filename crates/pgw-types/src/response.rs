@@ -229,10 +229,7 @@ mod tests {
             "trace": {"request_id": "", "scope": "", "config_checksum": "", "attempts": [],
                       "skips": [], "exclusions": [], "waited_ms": 0}
         });
-        assert_eq!(
-            serde_json::to_value(LlmResponse::default()).unwrap(),
-            golden
-        );
+        assert_eq!(serde_json::to_value(LlmResponse::default()).unwrap(), golden);
     }
 
     /// TYP-014 … TYP-016, TYP-019: an answer stored before a field existed still reads.
@@ -240,10 +237,7 @@ mod tests {
     fn old_json_without_newer_fields_still_reads() {
         let old = json!({"content": "hi", "model": "m", "prompt_tokens": 3});
         let response: LlmResponse = serde_json::from_value(old).unwrap();
-        assert_eq!(
-            (response.content.as_str(), response.prompt_tokens),
-            ("hi", 3)
-        );
+        assert_eq!((response.content.as_str(), response.prompt_tokens), ("hi", 3));
         assert_eq!(response.source_name, "");
         assert_eq!(response.usage_source, UsageSource::Estimated);
     }
@@ -251,10 +245,8 @@ mod tests {
     /// TYP-017, TYP-018.
     #[test]
     fn structured_data_takes_no_part_in_serialization() {
-        let response = LlmResponse {
-            structured_data: Some(json!({"a": 1})),
-            ..LlmResponse::default()
-        };
+        let response =
+            LlmResponse { structured_data: Some(json!({"a": 1})), ..LlmResponse::default() };
         let stored = serde_json::to_value(&response).unwrap();
         assert!(stored.get("structured_data").is_none());
     }

@@ -50,11 +50,7 @@ pub fn sniff(start: &[u8], ended: bool) -> Option<BodyKind> {
             }
             let may_become = fields.iter().any(|field| field.starts_with(rest));
             let short = rest.len() < LONGEST_FIELD && may_become;
-            if short && !ended {
-                None
-            } else {
-                Some(BodyKind::Text)
-            }
+            if short && !ended { None } else { Some(BodyKind::Text) }
         }
     }
 }
@@ -79,31 +75,18 @@ mod tests {
             (b" \n", BodyKind::Empty),
             (b"", BodyKind::Empty),
         ] {
-            assert_eq!(
-                sniff(body, true),
-                Some(kind),
-                "{:?}",
-                String::from_utf8_lossy(body)
-            );
+            assert_eq!(sniff(body, true), Some(kind), "{:?}", String::from_utf8_lossy(body));
         }
     }
 
     /// OAI-004: the judgement does not depend on how the bytes come in.
     #[test]
     fn a_judgement_is_never_taken_back() {
-        for body in [
-            &b"\xef\xbb\xbf\n data: {}"[..],
-            b"event: x",
-            b"retry: 5",
-            b"dat and more",
-        ] {
+        for body in [&b"\xef\xbb\xbf\n data: {}"[..], b"event: x", b"retry: 5", b"dat and more"] {
             let whole = sniff(body, true);
             for cut in 0..body.len() {
                 let early = sniff(&body[..cut], false);
-                assert!(
-                    early.is_none() || early == whole,
-                    "{cut} of {body:?}: {early:?}"
-                );
+                assert!(early.is_none() || early == whole, "{cut} of {body:?}: {early:?}");
             }
         }
     }

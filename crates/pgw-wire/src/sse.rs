@@ -6,6 +6,8 @@
 //!
 //! - a last event without its blank line is still an event if its line is whole or the body ended;
 //! - an `error` field is kept (llama.cpp builds of 2025 send one, coddy-project/coddy-agent#106);
+//! - a forgotten blank line between two JSON documents is put in: behind a line that ends in `}` no
+//!   line of the same document can begin with `{`;
 //! - lines and events have a size limit, so that a hostile server can't fill the memory.
 //!
 //! Bytes are kept as bytes until a line is whole: no read can cut a character in two.
@@ -16,8 +18,9 @@ use memchr::{memchr, memchr2};
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `data` lines, in order, as bytes. Usually one.
-    pub data: Vec<Bytes>,
+    /// The first `data` line. Most events have just one, so that one needs no list.
+    first: Option<Bytes>,
+    more: Vec<Bytes>,
     /// The last `event` line.
     pub name: Option<Bytes>,
     /// The last `error` line, which the standard does not know.
@@ -25,8 +28,26 @@ pub struct SseEvent {
 }
 
 impl SseEvent {
+    /// The `data` lines, in order.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Bytes> {
+        self.first.iter().chain(&self.more)
+    }
+
+    /// The `data` line, if there is exactly one.
+    #[must_use]
+    pub fn only_line(&self) -> Option<&Bytes> {
+        self.first.as_ref().filter(|_| self.more.is_empty())
+    }
+
     const fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.error.is_none()
+        self.first.is_none() && self.error.is_none()
+    }
+
+    fn push(&mut self, line: Bytes) {
+        match self.first {
+            None => self.first = Some(line),
+            Some(_) => self.more.push(line),
+        }
     }
 }
 
@@ -39,11 +60,7 @@ pub struct TooLong {
 
 impl std::fmt::Display for TooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "line too long: more than {} bytes in one event",
-            self.limit
-        )
+        write!(f, "line too long: more than {} bytes in one event", self.limit)
     }
 }
 
@@ -61,6 +78,9 @@ pub struct SseDecoder {
     after_cr: bool,
     at_start: bool,
     event: SseEvent,
+    /// An `event` line that came after data: it names the next event if the blank line between them
+    /// was forgotten, and this one if not.
+    late_name: Option<Bytes>,
     event_bytes: usize,
     limit: usize,
     failed: bool,
@@ -86,6 +106,7 @@ impl SseDecoder {
             after_cr: false,
             at_start: true,
             event: SseEvent::default(),
+            late_name: None,
             event_bytes: 0,
             limit,
             failed: false,
@@ -155,7 +176,7 @@ impl SseDecoder {
                 self.fresh.advance(1);
             }
         }
-        let Some(end) = line_end(&self.fresh) else {
+        let Some(end) = memchr2(b'\n', b'\r', &self.fresh) else {
             self.pending.extend_from_slice(&self.fresh);
             self.fresh = Bytes::new();
             return None;
@@ -194,41 +215,64 @@ impl SseDecoder {
         if line.is_empty() {
             return Ok(self.dispatch());
         }
-        self.event_bytes += line.len();
+        let colon = memchr(b':', &line);
+        let name = &line[..colon.unwrap_or(line.len())];
+        let put: fn(&mut Self, Bytes) -> Option<SseEvent> = match name {
+            b"data" => Self::put_data,
+            b"event" => Self::put_name,
+            b"error" => Self::put_error,
+            // Comments have an empty name; `id` and `retry` are for reconnecting, which nobody does
+            // with an answer.
+            _ => return Ok(None),
+        };
+        // The handle of a line counts too: a million empty lines are not free.
+        self.event_bytes += line.len() + self.event.more.len().min(1) * size_of::<Bytes>();
         if self.event_bytes > self.limit {
             return Err(self.too_long());
         }
-        let (field, value) = match memchr(b':', &line) {
-            Some(0) => return Ok(None),
-            Some(colon) => {
-                let blank = line.get(colon + 1) == Some(&b' ');
-                (
-                    line.slice(..colon),
-                    line.slice(colon + 1 + usize::from(blank)..),
-                )
-            }
-            None => (line.clone(), Bytes::new()),
+        let value =
+            colon.map_or(line.len(), |at| at + 1 + usize::from(line.get(at + 1) == Some(&b' ')));
+        line.advance(value);
+        Ok(put(self, line))
+    }
+
+    fn put_data(&mut self, value: Bytes) -> Option<SseEvent> {
+        let starts_anew = value.starts_with(b"{") || value.trim_ascii() == b"[DONE]";
+        let whole = |line: &Bytes| line.trim_ascii_end().ends_with(b"}");
+        let before = if starts_anew && self.event.lines().next_back().is_some_and(whole) {
+            let name = self.late_name.take();
+            self.event_bytes = value.len();
+            std::mem::replace(&mut self.event, SseEvent { name, ..SseEvent::default() })
+        } else {
+            SseEvent::default()
         };
-        match &*field {
-            b"data" => self.event.data.push(value),
-            b"event" => self.event.name = Some(value),
-            b"error" => self.event.error = Some(value),
-            // `id` and `retry` are for reconnecting, which nobody does with an answer.
-            _ => {}
+        self.event.push(value);
+        (!before.is_empty()).then_some(before)
+    }
+
+    fn put_name(&mut self, value: Bytes) -> Option<SseEvent> {
+        if self.event.first.is_some() {
+            self.late_name = Some(value);
+        } else {
+            self.event.name = Some(value);
         }
-        Ok(None)
+        None
+    }
+
+    fn put_error(&mut self, value: Bytes) -> Option<SseEvent> {
+        self.event.error = Some(value);
+        None
     }
 
     /// A blank line ends the event; one without data is none (WHATWG HTML §9.2.6).
     fn dispatch(&mut self) -> Option<SseEvent> {
         self.event_bytes = 0;
-        let event = std::mem::take(&mut self.event);
+        let mut event = std::mem::take(&mut self.event);
+        if let Some(name) = self.late_name.take() {
+            event.name = Some(name);
+        }
         (!event.is_empty()).then_some(event)
     }
-}
-
-fn line_end(bytes: &[u8]) -> Option<usize> {
-    memchr2(b'\n', b'\r', bytes)
 }
 
 #[cfg(test)]

@@ -34,10 +34,7 @@ fn canonical_json_does_not_depend_on_insertion_order() {
     let one: Value = serde_json::from_str(r#"{"b": [1, {"y": 1, "x": "é\n"}], "a": 1.0}"#).unwrap();
     let two: Value = serde_json::from_str(r#"{"a":1.0,"b":[1,{"x":"é\u000a","y":1}]}"#).unwrap();
     assert_eq!(canonical_json(&one), canonical_json(&two));
-    assert_eq!(
-        canonical_json(&one),
-        r#"{"a":1.0,"b":[1,{"x":"é\n","y":1}]}"#
-    );
+    assert_eq!(canonical_json(&one), r#"{"a":1.0,"b":[1,{"x":"é\n","y":1}]}"#);
 }
 
 proptest! {

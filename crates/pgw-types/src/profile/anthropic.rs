@@ -12,7 +12,6 @@ pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::code("billing_error", Fault::Quota),
     ErrorRule::code("authentication_error", Fault::InvalidKey),
     ErrorRule::code("permission_error", Fault::InvalidKey),
-    ErrorRule::code("api_error", Fault::ServerError),
     ErrorRule::code("timeout_error", Fault::Timeout),
     ErrorRule::code("request_too_large", Fault::RequestTooLarge),
     ErrorRule::texts(&["prompt is too long"], Fault::ContextLength),

@@ -7,19 +7,10 @@ use crate::Fault;
 pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::texts(&["insufficient balance"], Fault::Quota),
     ErrorRule::texts(&["content exists risk"], Fault::ContentFilter),
-    ErrorRule::texts(
-        &["response_format type is unavailable"],
-        Fault::UnsupportedParam,
-    ),
-    ErrorRule::texts(
-        &["reasoning_content", "must be passed back"],
-        Fault::BadRequest,
-    ),
+    ErrorRule::texts(&["response_format type is unavailable"], Fault::UnsupportedParam),
+    ErrorRule::texts(&["reasoning_content", "must be passed back"], Fault::BadRequest),
     ErrorRule::texts(&["missing `reasoning_content`"], Fault::BadRequest),
-    ErrorRule::texts(
-        &["failed to deserialize the json body"],
-        Fault::UnsupportedParam,
-    ),
+    ErrorRule::texts(&["failed to deserialize the json body"], Fault::UnsupportedParam),
 ];
 
 pub(super) fn profile() -> ProviderProfile {

@@ -13,15 +13,9 @@ pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::code("DEADLINE_EXCEEDED", Fault::Timeout),
     ErrorRule::code("UNAUTHENTICATED", Fault::InvalidKey),
     ErrorRule::code("PERMISSION_DENIED", Fault::InvalidKey),
-    ErrorRule::texts(
-        &["exceeds the maximum number of tokens allowed"],
-        Fault::ContextLength,
-    ),
+    ErrorRule::texts(&["exceeds the maximum number of tokens allowed"], Fault::ContextLength),
 ];
 
 pub(super) fn profile() -> ProviderProfile {
-    ProviderProfile {
-        native_schema: true,
-        ..ProviderProfile::plain("gemini", RULES)
-    }
+    ProviderProfile { native_schema: true, ..ProviderProfile::plain("gemini", RULES) }
 }

@@ -6,10 +6,7 @@ use crate::Fault;
 /// What its errors mean.
 pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::code("exceed_context_size_error", Fault::ContextLength),
-    ErrorRule::texts(
-        &["exceeds the available context size"],
-        Fault::ContextLength,
-    ),
+    ErrorRule::texts(&["exceeds the available context size"], Fault::ContextLength),
 ];
 
 pub(super) fn profile() -> ProviderProfile {

@@ -4,10 +4,11 @@ use super::{ErrorRule, ProviderProfile};
 use crate::Fault;
 
 /// What its errors mean.
-pub(super) const RULES: &[ErrorRule] = &[ErrorRule::texts(
-    &["too large for model", "maximum context length"],
-    Fault::ContextLength,
-)];
+pub(super) const RULES: &[ErrorRule] = &[
+    ErrorRule::texts(&["too large for model", "maximum context length"], Fault::ContextLength),
+    // FastAPI's words for a field that it doesn't know.
+    ErrorRule::texts(&["extra inputs are not permitted"], Fault::UnsupportedParam),
+];
 
 pub(super) fn profile() -> ProviderProfile {
     ProviderProfile {

@@ -14,10 +14,7 @@ pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::texts(&["not found the model"], Fault::ModelNotFound),
     ErrorRule::texts(&["exceeded model token limit"], Fault::ContextLength),
     ErrorRule::texts(&["input token length too long"], Fault::ContextLength),
-    ErrorRule::texts(
-        &["total message size", "exceeds limit"],
-        Fault::ContextLength,
-    ),
+    ErrorRule::texts(&["total message size", "exceeds limit"], Fault::ContextLength),
     ErrorRule::texts(&["invalid temperature"], Fault::UnsupportedParam),
     ErrorRule::texts(&["reasoning_content is missing"], Fault::BadRequest),
 ];

@@ -18,18 +18,11 @@ pub(super) const RULES: &[ErrorRule] = &[
     ErrorRule::code("model_not_found", Fault::ModelNotFound),
     ErrorRule::code("unsupported_parameter", Fault::UnsupportedParam),
     ErrorRule::code("unsupported_value", Fault::UnsupportedParam),
-    ErrorRule::code("server_error", Fault::ServerError),
-    ErrorRule::texts(
-        &["input tokens exceed the configured limit"],
-        Fault::ContextLength,
-    ),
+    ErrorRule::texts(&["input tokens exceed the configured limit"], Fault::ContextLength),
     ErrorRule::texts(&["maximum context length"], Fault::ContextLength),
     ErrorRule::texts(&["incorrect api key"], Fault::InvalidKey),
 ];
 
 pub(super) fn profile() -> ProviderProfile {
-    ProviderProfile {
-        native_schema: true,
-        ..ProviderProfile::plain("openai", RULES)
-    }
+    ProviderProfile { native_schema: true, ..ProviderProfile::plain("openai", RULES) }
 }

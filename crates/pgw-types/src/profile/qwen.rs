@@ -8,18 +8,14 @@ pub(super) const RULES: &[ErrorRule] = &[
     // A throttle by tokens a minute, although the compatible code may read insufficient_quota.
     ErrorRule::texts(&["allocated quota exceeded"], Fault::RateLimit),
     ErrorRule::code("Throttling", Fault::RateLimit),
-    ErrorRule::code("Throttling.RateQuota", Fault::RateLimit),
-    ErrorRule::code("Throttling.AllocationQuota", Fault::RateLimit),
+    ErrorRule::code("Throttling.*", Fault::RateLimit),
     ErrorRule::code("Arrearage", Fault::Quota),
     ErrorRule::code("InvalidApiKey", Fault::InvalidKey),
     ErrorRule::code("data_inspection_failed", Fault::ContentFilter),
     ErrorRule::code("DataInspectionFailed", Fault::ContentFilter),
     ErrorRule::texts(&["datainspectionfailed"], Fault::ContentFilter),
     ErrorRule::texts(&["range of input length should be"], Fault::ContextLength),
-    ErrorRule::texts(
-        &["must be set to false for non-streaming"],
-        Fault::UnsupportedParam,
-    ),
+    ErrorRule::texts(&["must be set to false for non-streaming"], Fault::UnsupportedParam),
     ErrorRule::texts(&["only support stream mode"], Fault::UnsupportedParam),
 ];
 

@@ -4,10 +4,8 @@ use super::{ErrorRule, ProviderProfile};
 use crate::Fault;
 
 /// What its errors mean.
-pub(super) const RULES: &[ErrorRule] = &[ErrorRule::texts(
-    &["limit of concurrent requests"],
-    Fault::RateLimit,
-)];
+pub(super) const RULES: &[ErrorRule] =
+    &[ErrorRule::texts(&["limit of concurrent requests"], Fault::RateLimit)];
 
 pub(super) fn profile() -> ProviderProfile {
     ProviderProfile::plain("scaleway", RULES)

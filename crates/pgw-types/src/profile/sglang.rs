@@ -4,10 +4,8 @@ use super::{ErrorRule, ProviderProfile};
 use crate::Fault;
 
 /// What its errors mean.
-pub(super) const RULES: &[ErrorRule] = &[ErrorRule::texts(
-    &["longer than the model's context length"],
-    Fault::ContextLength,
-)];
+pub(super) const RULES: &[ErrorRule] =
+    &[ErrorRule::texts(&["longer than the model's context length"], Fault::ContextLength)];
 
 pub(super) fn profile() -> ProviderProfile {
     ProviderProfile {

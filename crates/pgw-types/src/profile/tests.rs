@@ -8,17 +8,9 @@ use super::*;
 #[test]
 fn names_are_unique_and_plain() {
     let profiles = built_in_profiles();
-    let names: BTreeSet<_> = profiles
-        .iter()
-        .map(|profile| profile.name.as_ref())
-        .collect();
+    let names: BTreeSet<_> = profiles.iter().map(|profile| profile.name.as_ref()).collect();
     assert_eq!(names.len(), profiles.len());
-    assert!(
-        names
-            .iter()
-            .all(|name| name.bytes().all(|b| b.is_ascii_lowercase())),
-        "{names:?}"
-    );
+    assert!(names.iter().all(|name| name.bytes().all(|b| b.is_ascii_lowercase())), "{names:?}");
     assert_eq!(profiles[0].name, "generic");
 }
 
@@ -26,14 +18,8 @@ fn names_are_unique_and_plain() {
 #[test]
 fn thinking_switches_are_objects() {
     for profile in built_in_profiles() {
-        assert_eq!(
-            profile.thinking_on.is_some(),
-            profile.thinking_off.is_some()
-        );
-        for text in [&profile.thinking_on, &profile.thinking_off]
-            .into_iter()
-            .flatten()
-        {
+        assert_eq!(profile.thinking_on.is_some(), profile.thinking_off.is_some());
+        for text in [&profile.thinking_on, &profile.thinking_off].into_iter().flatten() {
             let value: serde_json::Value = serde_json::from_str(text).unwrap();
             assert!(value.is_object(), "{}: {text}", profile.name);
         }
@@ -45,10 +31,7 @@ fn every_rule_has_a_condition_and_lower_case_texts() {
     for rule in known_error_rules() {
         let named = rule.status.is_some() || rule.code.is_some() || !rule.texts.is_empty();
         assert!(named, "{rule:?}");
-        assert!(
-            rule.texts.iter().all(|text| text.to_lowercase() == **text),
-            "{rule:?}"
-        );
+        assert!(rule.texts.iter().all(|text| text.to_lowercase() == **text), "{rule:?}");
     }
 }
 

@@ -106,10 +106,7 @@ impl ChatRequest {
                 fix: "send one JSON object with at least `messages`".into(),
             }]);
         };
-        let mut reader = Reader {
-            request: Self::default(),
-            ..Reader::default()
-        };
+        let mut reader = Reader { request: Self::default(), ..Reader::default() };
         for (name, value) in fields {
             reader.read(&name, value);
         }
@@ -128,11 +125,7 @@ struct Reader {
 impl Reader {
     fn fault(&mut self, field: &str, problem: impl Into<String>, fix: impl Into<String>) {
         let (problem, fix) = (problem.into(), fix.into());
-        self.faults.push(RequestFault {
-            field: field.into(),
-            problem,
-            fix,
-        });
+        self.faults.push(RequestFault { field: field.into(), problem, fix });
     }
 
     fn read(&mut self, name: &str, value: Value) {
@@ -240,11 +233,7 @@ impl Reader {
     }
 
     fn expect(&mut self, name: &str, wanted: &str, got: &Value) {
-        self.fault(
-            name,
-            format!("is {}", shape_of(got)),
-            format!("write {wanted}"),
-        );
+        self.fault(name, format!("is {}", shape_of(got)), format!("write {wanted}"));
     }
 
     fn typed<T: DeserializeOwned>(&mut self, name: &str, wanted: &str, value: Value) -> Option<T> {
@@ -324,10 +313,7 @@ impl Reader {
             (_, Value::Null) => {}
             (Some("enabled"), Value::Object(map)) => {
                 let budget = map.get("budget_tokens").and_then(Value::as_u64);
-                if map
-                    .keys()
-                    .all(|key| matches!(key.as_str(), "type" | "budget_tokens"))
-                {
+                if map.keys().all(|key| matches!(key.as_str(), "type" | "budget_tokens")) {
                     self.set_thinking(name, Thinking::On { budget });
                 } else {
                     self.pass_thinking(map.clone());
@@ -341,21 +327,14 @@ impl Reader {
             (_, Value::Bool(true)) => self.set_thinking(name, Thinking::On { budget: None }),
             (_, Value::Bool(false)) => self.set_thinking(name, Thinking::Off),
             (None, other) => {
-                self.expect(
-                    name,
-                    "{\"type\": \"enabled\"} or {\"type\": \"disabled\"}",
-                    other,
-                );
+                self.expect(name, "{\"type\": \"enabled\"} or {\"type\": \"disabled\"}", other);
             }
             (Some(_), other) => self.expect(name, "an object", other),
         }
     }
 
     fn pass_thinking(&mut self, map: Map<String, Value>) {
-        self.request
-            .provider_options
-            .entry("thinking")
-            .or_insert(Value::Object(map));
+        self.request.provider_options.entry("thinking").or_insert(Value::Object(map));
     }
 
     fn set_thinking(&mut self, name: &str, thinking: Thinking) {
@@ -376,11 +355,7 @@ impl Reader {
             self.fault("messages", "is missing", "give a list of message objects");
         }
         if self.request.max_tokens.is_some() && self.request.max_completion_tokens.is_some() {
-            self.fault(
-                "max_completion_tokens",
-                "stands beside max_tokens",
-                "keep one of the two",
-            );
+            self.fault("max_completion_tokens", "stands beside max_tokens", "keep one of the two");
         }
         for (name, value) in [
             ("n", self.request.n.map(u64::from)),
@@ -391,10 +366,6 @@ impl Reader {
                 self.fault(name, "is 0", "write a whole number from 1");
             }
         }
-        if self.faults.is_empty() {
-            Ok((self.request, self.delivery))
-        } else {
-            Err(self.faults)
-        }
+        if self.faults.is_empty() { Ok((self.request, self.delivery)) } else { Err(self.faults) }
     }
 }

@@ -5,11 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn faults(body: Value) -> Vec<String> {
-    ChatRequest::from_openai(body)
-        .unwrap_err()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    ChatRequest::from_openai(body).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -22,21 +18,12 @@ fn a_whole_body_is_read_and_nothing_is_lost() {
         "provider_options": {"top_k": 5}, "max_completion_tokens": 7, "logprobs": null
     }))
     .unwrap();
-    assert_eq!(
-        delivery,
-        Delivery {
-            stream: true,
-            include_usage: true
-        }
-    );
+    assert_eq!(delivery, Delivery { stream: true, include_usage: true });
     assert_eq!(request.thinking, Some(Thinking::Off));
     assert_eq!(request.token_cap(), Some(7));
     assert_eq!(request.options["user"], "u");
     assert_eq!(request.provider_options["top_k"], 5);
-    assert!(
-        !request.options.contains_key("logprobs"),
-        "an explicit null says nothing"
-    );
+    assert!(!request.options.contains_key("logprobs"), "an explicit null says nothing");
 }
 
 /// GWY-034, GWY-040, GWY-046: everything wrong is told at once, with field, shape and fix.
@@ -62,10 +49,7 @@ fn all_faults_are_reported_at_once() {
         "stop: is a whole number; write a string or a list of strings",
         "stream_options.usage: is not a published stream option; write include_usage",
     ] {
-        assert!(
-            faults.iter().any(|f| f.starts_with(wanted)),
-            "missing: {wanted}\nin {faults:#?}"
-        );
+        assert!(faults.iter().any(|f| f.starts_with(wanted)), "missing: {wanted}\nin {faults:#?}");
     }
     assert_eq!(faults.len(), 11);
 }
@@ -76,10 +60,7 @@ fn a_body_that_is_no_object_or_has_no_messages_says_so() {
         faults(json!([])),
         ["(body): is a list; send one JSON object with at least `messages`"]
     );
-    assert_eq!(
-        faults(json!({})),
-        ["messages: is missing; give a list of message objects"]
-    );
+    assert_eq!(faults(json!({})), ["messages: is missing; give a list of message objects"]);
     assert_eq!(
         faults(json!({"messages": []})),
         ["messages: is an empty list; give at least one message"]
@@ -89,19 +70,14 @@ fn a_body_that_is_no_object_or_has_no_messages_says_so() {
 #[test]
 fn an_unknown_null_field_is_still_unknown() {
     let faults = faults(json!({"messages": [{"role": "user"}], "tempreature": null}));
-    assert!(
-        faults[0].starts_with("tempreature: is not a published field"),
-        "{faults:?}"
-    );
+    assert!(faults[0].starts_with("tempreature: is not a published field"), "{faults:?}");
 }
 
 #[test]
 fn thinking_is_understood_or_passed_on_but_never_contradictory() {
     let read = |extra: Value| {
         let mut body = json!({"messages": [{"role": "user", "content": "x"}]});
-        body.as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         ChatRequest::from_openai(body)
     };
     let thinking = |extra| read(extra).unwrap().0.thinking;
@@ -109,15 +85,9 @@ fn thinking_is_understood_or_passed_on_but_never_contradictory() {
         thinking(json!({"thinking": {"type": "enabled", "budget_tokens": 9}})),
         Some(Thinking::On { budget: Some(9) })
     );
-    assert_eq!(
-        thinking(json!({"thinking": {"type": "disabled"}})),
-        Some(Thinking::Off)
-    );
+    assert_eq!(thinking(json!({"thinking": {"type": "disabled"}})), Some(Thinking::Off));
     let adaptive = read(json!({"thinking": {"type": "adaptive"}})).unwrap().0;
     assert_eq!(adaptive.thinking, None);
-    assert_eq!(
-        adaptive.provider_options["thinking"],
-        json!({"type": "adaptive"})
-    );
+    assert_eq!(adaptive.provider_options["thinking"], json!({"type": "adaptive"}));
     assert!(read(json!({"thinking": {"type": "enabled"}, "enable_thinking": false})).is_err());
 }

@@ -5,26 +5,18 @@
 //! and a clean end of the body. `[DONE]` alone proves nothing, because relays write it after a cut
 //! (songquanpeng/one-api `relay/adaptor/openai/main.go`); its absence alone disproves nothing.
 
-use std::{borrow::Cow, collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
-use bytes::Bytes;
-use memchr::memmem;
 use pgw_types::{
-    AnomalyPolicy, CallError, ChatEvent, Fault, Finish, FinishReason, ProviderProfile, Warning,
+    AnomalyPolicy, CallError, ChatEvent, Fault, Finish, FinishReason, ProviderProfile,
+    SecretString, Warning,
 };
-use serde_json::Value;
 
-use super::{
-    chunk::{Chunk, ChunkChoice, Delta},
-    finish::{Finished, meaning},
-    loose::Leaf,
-    think::{Piece, ThinkSplitter},
-    tools::Tools,
-};
-use crate::{
-    error::{self, ErrorContext},
-    sse::SseEvent,
-};
+use super::{think::ThinkSplitter, tools::Tools};
+use crate::sse::SseEvent;
+
+mod chunks;
+mod frames;
 
 /// What a decoder must know about the answer it reads.
 #[derive(Clone, Debug)]
@@ -35,8 +27,14 @@ pub struct AnswerContext {
     pub missing_done: AnomalyPolicy,
     /// A frame that can't be read.
     pub malformed_frame: AnomalyPolicy,
+    /// How many answers were asked for (`n`).
+    pub wanted: u32,
+    /// Our id of the attempt: it goes into the ids of tool calls that come without one.
+    pub call_id: Arc<str>,
     /// The service's request id, for the first event.
     pub request_id: Option<String>,
+    /// The key that the request carried: never shown, should the service repeat it.
+    pub secret: SecretString,
 }
 
 /// The state of one answer under way.
@@ -94,11 +92,12 @@ impl ChunkDecoder {
         self.events.pop_front()
     }
 
-    /// Whether a finish reason was seen for every answer that was begun: what may still come is
-    /// usage and the end.
+    /// Whether silence may be taken for the end: every answer that was asked for has its finish
+    /// reason, so that only usage and `[DONE]` may follow.
     #[must_use]
-    pub fn saw_finish(&self) -> bool {
-        !self.choices.is_empty() && self.choices.iter().all(|choice| choice.reason.is_some())
+    pub fn may_end(&self) -> bool {
+        let begun = u32::try_from(self.choices.len()).unwrap_or(u32::MAX);
+        self.saw_finish() && begun >= self.context.wanted
     }
 
     /// Whether `[DONE]` was seen: nothing of interest follows.
@@ -118,9 +117,10 @@ impl ChunkDecoder {
     ///
     /// # Errors
     /// If the service reports an error in the stream, or a frame can't be read and the policy is to
-    /// retry.
+    /// retry. What came before is among the events all the same.
     pub fn take(&mut self, event: &SseEvent) -> Result<(), CallError> {
-        self.take_event(event, false)
+        let taken = self.take_event(event, false);
+        self.all_given_out_on_error(taken)
     }
 
     /// Takes the last event of a body in: it may be cut.
@@ -129,7 +129,8 @@ impl ChunkDecoder {
     /// As [`take`](Self::take), but a frame that can't be read is a cut, which
     /// [`finish`](Self::finish) judges.
     pub fn take_last(&mut self, event: &SseEvent) -> Result<(), CallError> {
-        self.take_event(event, true)
+        let taken = self.take_event(event, true);
+        self.all_given_out_on_error(taken)
     }
 
     /// Takes one JSON document in: a chunk, or a whole answer.
@@ -137,20 +138,8 @@ impl ChunkDecoder {
     /// # Errors
     /// If it is an error report, or no JSON.
     pub fn take_json(&mut self, json: &[u8]) -> Result<(), CallError> {
-        let text = self.text_of(json);
-        match self.chunk(&text) {
-            Ok(result) => result,
-            Err(parse) if parse.is_eof() => Err(CallError::new(
-                Fault::Truncated,
-                "the JSON answer breaks off",
-            )
-            .with_cause(parse)),
-            Err(parse) => Err(CallError::new(
-                Fault::BadResponse,
-                format!("the answer is no JSON: {}", error::excerpt(&text)),
-            )
-            .with_cause(parse)),
-        }
+        let taken = self.take_document(json);
+        self.all_given_out_on_error(taken)
     }
 
     /// The body has ended; `clean`: as HTTP says it should.
@@ -161,12 +150,8 @@ impl ChunkDecoder {
         if self.end == End::Finished {
             return Ok(());
         }
+        self.give_out_held_text();
         let complete = self.saw_finish();
-        for index in 0..self.choices.len() {
-            let mut pieces = Vec::new();
-            self.choices[index].splitter.finish(&mut pieces);
-            self.hand_out(choice_number(index), pieces);
-        }
         if !self.any_life && !complete {
             let text = if self.saw_done() {
                 "the stream ended with [DONE] without a single token"
@@ -187,7 +172,7 @@ impl ChunkDecoder {
             self.salvaged = true;
             self.warn(Warning::MissingDone);
         }
-        self.finish_now();
+        self.give_out_finish();
         Ok(())
     }
 
@@ -206,8 +191,12 @@ impl ChunkDecoder {
         self.finish(true)
     }
 
-    fn finish_now(&mut self) {
-        self.start();
+    /// Whether every answer that was begun has its finish reason.
+    fn saw_finish(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| choice.reason.is_some())
+    }
+
+    fn give_out_finish(&mut self) {
         let mut finish = Finish {
             salvaged: self.salvaged,
             warnings: std::mem::take(&mut self.warnings),
@@ -217,163 +206,43 @@ impl ChunkDecoder {
             let (reason, raw) = choice.reason.take().unwrap_or((FinishReason::Stop, None));
             // Ollama, vLLM and once gpt-4o say stop after tool calls (ollama/ollama#7963).
             let (reason, raw) = match reason {
-                FinishReason::Stop if choice.tools.any() => (
-                    FinishReason::ToolCalls,
-                    raw.or_else(|| Some("stop".to_owned())),
-                ),
+                FinishReason::Stop if choice.tools.any() => {
+                    (FinishReason::ToolCalls, raw.or_else(|| Some("stop".to_owned())))
+                }
                 other => (other, raw),
             };
             finish.reasons.push(reason);
             finish.raw_reasons.push(raw);
         }
         self.end = End::Finished;
-        self.events.push_back(ChatEvent::Finish(finish));
+        self.give_out(ChatEvent::Finish(finish));
     }
 
-    fn take_event(&mut self, event: &SseEvent, last: bool) -> Result<(), CallError> {
-        if self.saw_done() {
-            return Ok(());
+    fn all_given_out_on_error(&mut self, taken: Result<(), CallError>) -> Result<(), CallError> {
+        if taken.is_err() {
+            self.give_out_held_text();
         }
-        if let Some(error) = &event.error {
-            // llama.cpp reports failures in a field of this name (coddy-project/coddy-agent#106).
-            return Err(self.service_error(&String::from_utf8_lossy(error)));
-        }
-        let named_error = event.name.as_deref() == Some(b"error");
-        match event.data.as_slice() {
-            [only] => {
-                let line = only.clone();
-                self.take_line(&line, named_error, last)
-            }
-            lines => {
-                let joined = lines.join(&b'\n');
-                let text = self.text_of(&joined).into_owned();
-                match self.chunk(&text) {
-                    Ok(result) => result,
-                    // Each line may be a document of its own: an error is injected into an event
-                    // that was not closed (Wei-Shaw/sub2api#1471).
-                    Err(_) => self.take_lines(lines, named_error, last),
-                }
-            }
+        taken
+    }
+
+    /// Text that was held back because it might have become a tag.
+    fn give_out_held_text(&mut self) {
+        for index in 0..self.choices.len() {
+            let mut pieces = Vec::new();
+            self.choices[index].splitter.finish(&mut pieces);
+            self.give_out_pieces(choice_number(index), pieces);
         }
     }
 
-    fn take_lines(
-        &mut self,
-        lines: &[Bytes],
-        named_error: bool,
-        last: bool,
-    ) -> Result<(), CallError> {
-        let mut damage = Ok(());
-        for line in lines {
-            match self.take_line(line, named_error, last) {
-                Ok(()) => {}
-                // An error that the service reports says more than the damage beside it.
-                Err(error) if error.fault() == Fault::DamagedFrame => damage = Err(error),
-                Err(error) => return Err(error),
-            }
-        }
-        damage
+    /// Gives out a sign of life.
+    fn live(&mut self, event: ChatEvent) {
+        self.any_life = true;
+        self.give_out(event);
     }
 
-    fn take_line(&mut self, line: &Bytes, named_error: bool, last: bool) -> Result<(), CallError> {
-        let line = line.trim_ascii();
-        match line {
-            b"" => return Ok(()),
-            b"[DONE]" => {
-                self.end = End::Done;
-                return Ok(());
-            }
-            // A gateway wrapped a comment as data (mnfst/llm-gateway#2053).
-            [b':', ..] => {
-                self.warn(Warning::CommentAsData);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let text = self.text_of(line);
-        if named_error {
-            return Err(self.service_error(&text));
-        }
-        match self.chunk(&text) {
-            Ok(result) => result,
-            Err(_) if last => Ok(()),
-            Err(parse) => self.damaged(&text, &parse),
-        }
-    }
-
-    /// A frame that is no JSON: perhaps two glued together, the first of them cut
-    /// (anomalyco/opencode#23442).
-    fn damaged(&mut self, text: &str, parse: &serde_json::Error) -> Result<(), CallError> {
-        if self.context.malformed_frame == AnomalyPolicy::Retry {
-            let excerpt = error::excerpt(text);
-            let message = format!("a frame of the stream can't be read ({parse}): {excerpt}");
-            return Err(CallError::new(Fault::DamagedFrame, message));
-        }
-        self.warn(Warning::DamagedFrame);
-        self.salvaged = true;
-        let inner = memmem::rfind(text.as_bytes(), b"data: {")
-            .map(|at| at + 6)
-            .or_else(|| memmem::rfind(text.as_bytes(), b"data:{").map(|at| at + 5));
-        match inner.and_then(|at| text.get(at..)) {
-            Some(inner) => self.chunk(inner).unwrap_or(Ok(())),
-            None => Ok(()),
-        }
-    }
-
-    fn text_of<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
-        let text = String::from_utf8_lossy(bytes);
-        if matches!(text, Cow::Owned(_)) {
-            self.warn(Warning::ReplacementChars);
-        }
-        text
-    }
-
-    fn service_error(&self, text: &str) -> CallError {
-        error::in_band(text, &ErrorContext::bare(&self.context.profile))
-    }
-
-    /// Takes one JSON document in. The outer error: it is no JSON.
-    fn chunk(&mut self, text: &str) -> Result<Result<(), CallError>, serde_json::Error> {
-        if text.trim_start().starts_with('[') {
-            // Google reports errors in a list (google-gemini/gemini-cli#6454).
-            let _: Value = serde_json::from_str(text)?;
-            return Ok(Err(self.service_error(text)));
-        }
-        let chunk: Chunk<'_> = serde_json::from_str(text)?;
-        if chunk.is_error() {
-            return Ok(Err(self.service_error(text)));
-        }
-        Ok(self.good_chunk(chunk))
-    }
-
-    fn good_chunk(&mut self, chunk: Chunk<'_>) -> Result<(), CallError> {
-        if self.id.is_empty()
-            && let Some(id) = chunk.id.text()
-        {
-            id.clone_into(&mut self.id);
-        }
-        if self.model.is_empty()
-            && let Some(model) = chunk.model.text()
-        {
-            model.clone_into(&mut self.model);
-        }
-        if !self.id.is_empty() {
-            self.start();
-        }
-        let mut broke = None;
-        let mut inner_usage = None;
-        for choice in chunk.choices.0 {
-            if let Some(usage) = &choice.usage.0 {
-                inner_usage = Some(usage.report());
-            }
-            broke = self.choice(choice).err().or(broke);
-        }
-        let usage = chunk.usage.0.map(|usage| usage.report()).or(inner_usage);
-        if let Some(report) = usage.filter(|report| !report.is_empty()) {
-            self.start();
-            self.events.push_back(ChatEvent::Usage(report));
-        }
-        broke.map_or(Ok(()), Err)
+    fn give_out(&mut self, event: ChatEvent) {
+        self.start();
+        self.events.push_back(event);
     }
 
     /// The first event, once.
@@ -386,188 +255,6 @@ impl ChunkDecoder {
                 request_id: self.context.request_id.take(),
             });
         }
-    }
-
-    fn choice(&mut self, choice: ChunkChoice<'_>) -> Result<(), CallError> {
-        // More answers than anybody asks for is damage, not data; it must not fill the memory.
-        const MOST: usize = 1_024;
-        let index = choice
-            .index
-            .count()
-            .and_then(|n| usize::try_from(n).ok())
-            .unwrap_or(0);
-        if index >= MOST {
-            let text = format!("the answer has a choice number {index}");
-            return Err(CallError::new(Fault::BadResponse, text));
-        }
-        while self.choices.len() <= index {
-            let splitter = if self.context.profile.think_tags {
-                ThinkSplitter::default()
-            } else {
-                ThinkSplitter::off()
-            };
-            self.choices.push(ChoiceState {
-                splitter,
-                tools: Tools::default(),
-                reason: None,
-            });
-        }
-        // A finishing chunk may still carry text: read that first (vllm-project/vllm#35705).
-        if let Some(delta) = choice.delta.0.or(choice.message.0) {
-            self.delta(index, delta);
-        }
-        if !choice.logprobs.is_null() {
-            let value = choice.logprobs.into_value();
-            self.events.push_back(ChatEvent::Logprobs {
-                choice: choice_number(index),
-                value,
-            });
-        }
-        match choice
-            .finish_reason
-            .text()
-            .map(|word| (word, meaning(word)))
-        {
-            None => Ok(()),
-            Some((word, Finished::Ended(reason))) => {
-                let raw = (reason.as_str() != word).then(|| word.to_owned());
-                self.choices[index].reason.get_or_insert((reason, raw));
-                Ok(())
-            }
-            Some((word, Finished::Broke)) => Err(CallError::new(
-                Fault::ServerError,
-                format!("the service ended the answer with finish_reason {word}"),
-            )),
-        }
-    }
-
-    fn delta(&mut self, index: usize, delta: Delta<'_>) {
-        let choice = choice_number(index);
-        self.thinking(
-            index,
-            delta.reasoning_content,
-            delta.reasoning,
-            delta.reasoning_details,
-        );
-        match delta.content {
-            Leaf::Null => {}
-            Leaf::Text(text) => self.content(index, text),
-            Leaf::Other(parts) => self.content_parts(index, &parts),
-        }
-        if let Some(text) = delta.refusal.into_text() {
-            self.life(ChatEvent::RefusalDelta {
-                choice,
-                text: text.into_owned(),
-            });
-        }
-        for piece in delta.tool_calls.0 {
-            let delta = self.choices[index].tools.take(choice, &self.id, piece);
-            self.life(ChatEvent::ToolDelta(delta));
-        }
-        if let Some(function) = delta.function_call.0 {
-            let delta = self.choices[index]
-                .tools
-                .take_function(choice, &self.id, function);
-            self.life(ChatEvent::ToolDelta(delta));
-        }
-    }
-
-    /// Thinking under any of its names; the same words may stand under several at once
-    /// (AnswerDotAI/fastllm#61), so only the first name that has any counts.
-    fn thinking(&mut self, index: usize, a: Leaf<'_>, b: Leaf<'_>, details: Leaf<'_>) {
-        let choice = choice_number(index);
-        let named = a.into_text().or_else(|| b.into_text()).map(Cow::into_owned);
-        let mut text = named.unwrap_or_default();
-        let from_details = text.is_empty();
-        for item in details.into_value().as_array_mut().into_iter().flatten() {
-            let words = item
-                .get("text")
-                .or_else(|| item.get("summary"))
-                .and_then(Value::as_str);
-            match words {
-                Some(words) if from_details => text.push_str(words),
-                Some(_) => {}
-                // Encrypted: to be echoed, not read (vellum-ai/vellum-assistant#30953).
-                None => {
-                    let item = item.take();
-                    self.events
-                        .push_back(ChatEvent::ReasoningItem { choice, item });
-                }
-            }
-        }
-        if !text.is_empty() {
-            self.choices[index].splitter.thinking_came_otherwise();
-            self.life(ChatEvent::ThinkingDelta { choice, text });
-        }
-    }
-
-    fn content(&mut self, index: usize, text: Cow<'_, str>) {
-        if text.is_empty() {
-            return;
-        }
-        if memmem::find(text.as_bytes(), "\u{fffd}".as_bytes()).is_some() {
-            // The service cut a character in two; it can't be mended here (mattn/tensai#110).
-            self.warn(Warning::ReplacementChars);
-        }
-        let choice = choice_number(index);
-        let splitter = &mut self.choices[index].splitter;
-        if splitter.is_plain() {
-            return self.life(ChatEvent::ContentDelta {
-                choice,
-                text: text.into_owned(),
-            });
-        }
-        let mut pieces = Vec::new();
-        splitter.push(&text, &mut pieces);
-        self.hand_out(choice, pieces);
-    }
-
-    fn hand_out(&mut self, choice: u32, pieces: Vec<Piece>) {
-        for piece in pieces {
-            match piece {
-                Piece::Content(text) => self.life(ChatEvent::ContentDelta { choice, text }),
-                Piece::Thinking(text) => self.life(ChatEvent::ThinkingDelta { choice, text }),
-                Piece::ContentWasThinking => {
-                    self.events
-                        .push_back(ChatEvent::ContentWasThinking { choice });
-                }
-            }
-        }
-    }
-
-    /// Content as a list of parts: text, and thinking as Mistral sends it.
-    fn content_parts(&mut self, index: usize, parts: &Value) {
-        for part in parts.as_array().into_iter().flatten() {
-            let text = part.get("text").and_then(Value::as_str);
-            if let Some(text) = text {
-                self.content(index, Cow::Borrowed(text));
-            }
-            let thinking = part.get("thinking").map(thinking_text).unwrap_or_default();
-            if !thinking.is_empty() {
-                let choice = choice_number(index);
-                self.life(ChatEvent::ThinkingDelta {
-                    choice,
-                    text: thinking,
-                });
-            }
-        }
-    }
-
-    fn life(&mut self, event: ChatEvent) {
-        self.any_life = true;
-        self.start();
-        self.events.push_back(event);
-    }
-}
-
-fn thinking_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part.get("text")?.as_str())
-            .collect(),
-        _ => String::new(),
     }
 }
 

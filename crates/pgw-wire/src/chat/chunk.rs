@@ -1,34 +1,88 @@
 //! A chunk of an answer, as loosely as services write them.
 
 use pgw_types::UsageReport;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use super::loose::{Branch, Leaf, List};
+use super::loose::{self, Branch, Leaf, List, loose};
 
-/// One frame of a stream, or a whole answer.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Chunk<'a> {
-    #[serde(borrow)]
-    pub(crate) id: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) model: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) object: Leaf<'a>,
-    #[serde(borrow, rename = "type")]
-    pub(crate) kind: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) error: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) code: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) message: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) detail: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) choices: List<ChunkChoice<'a>>,
-    #[serde(borrow)]
-    pub(crate) usage: Branch<UsageDto<'a>>,
+loose! {
+    /// One frame of a stream, or a whole answer.
+    struct Chunk<'a> {
+        id: Leaf<'a> = "id",
+        model: Leaf<'a> = "model",
+        object: Leaf<'a> = "object",
+        kind: Leaf<'a> = "type",
+        error: Leaf<'a> = "error",
+        code: Leaf<'a> = "code",
+        message: Leaf<'a> = "message",
+        msg: Leaf<'a> = "msg",
+        detail: Leaf<'a> = "detail",
+        choices: List<ChunkChoice<'a>> = "choices",
+        usage: Branch<Box<Counts<'a>>> = "usage",
+    }
+
+    struct ChunkChoice<'a> {
+        index: Leaf<'a> = "index",
+        delta: Branch<Delta<'a>> = "delta",
+        message: Branch<Delta<'a>> = "message",
+        finish_reason: Leaf<'a> = "finish_reason",
+        logprobs: Leaf<'a> = "logprobs",
+        /// Moonshot puts usage here (earendil-works/pi#2017).
+        usage: Branch<Box<Counts<'a>>> = "usage",
+    }
+
+    struct Delta<'a> {
+        content: Leaf<'a> = "content",
+        reasoning_content: Leaf<'a> = "reasoning_content",
+        reasoning: Leaf<'a> = "reasoning",
+        reasoning_details: Leaf<'a> = "reasoning_details",
+        refusal: Leaf<'a> = "refusal",
+        tool_calls: List<ToolPiece<'a>> = "tool_calls",
+        /// The form of before tools existed.
+        function_call: Branch<Box<FunctionPiece<'a>>> = "function_call",
+    }
+
+    struct ToolPiece<'a> {
+        index: Leaf<'a> = "index",
+        id: Leaf<'a> = "id",
+        function: Branch<FunctionPiece<'a>> = "function",
+        /// A thought signature that must be echoed (noho/dayu-agent#57).
+        extra_content: Leaf<'a> = "extra_content",
+    }
+
+    struct FunctionPiece<'a> {
+        name: Leaf<'a> = "name",
+        arguments: Leaf<'a> = "arguments",
+    }
+
+    /// Token counts. Relays write both spellings side by side, one of them with zeros
+    /// (QuantumNous/new-api `dto`).
+    struct Counts<'a> {
+        prompt: Leaf<'a> = "prompt_tokens",
+        completion: Leaf<'a> = "completion_tokens",
+        total: Leaf<'a> = "total_tokens",
+        input: Leaf<'a> = "input_tokens",
+        output: Leaf<'a> = "output_tokens",
+        prompt_details: Branch<Details<'a>> = "prompt_tokens_details",
+        completion_details: Branch<Details<'a>> = "completion_tokens_details",
+        /// Moonshot writes it here as well.
+        cached: Leaf<'a> = "cached_tokens",
+        /// `DeepSeek`'s spelling; hits and misses make up the prompt.
+        cache_hit: Leaf<'a> = "prompt_cache_hit_tokens",
+        reasoning: Leaf<'a> = "reasoning_tokens",
+    }
+
+    struct Details<'a> {
+        cached: Leaf<'a> = "cached_tokens",
+        reasoning: Leaf<'a> = "reasoning_tokens",
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Chunk<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        loose::object(deserializer)
+    }
 }
 
 impl Chunk<'_> {
@@ -37,130 +91,62 @@ impl Chunk<'_> {
     /// nothing else.
     pub(crate) fn is_error(&self) -> bool {
         let marked = self.object.text() == Some("error") || self.kind.text() == Some("error");
+        let says = !self.message.is_null() || !self.msg.is_null();
         let bare = self.choices.0.is_empty()
             && self.usage.0.is_none()
-            && ((!self.message.is_null() && !self.code.is_null()) || !self.detail.is_null());
+            && ((says && !self.code.is_null()) || !self.detail.is_null());
         let given = match &self.error {
             Leaf::Null => false,
             Leaf::Text(text) => !text.is_empty(),
-            Leaf::Other(value) => {
-                value.as_bool() != Some(false)
-                    && value.as_object().is_none_or(|error| !error.is_empty())
-            }
+            Leaf::Number(number) => number.as_f64() != Some(0.0),
+            Leaf::Other(value) => match &**value {
+                Value::Bool(flag) => *flag,
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(members) => !members.is_empty(),
+                _ => true,
+            },
         };
         given || marked || bare
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ChunkChoice<'a> {
-    #[serde(borrow)]
-    pub(crate) index: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) delta: Branch<Delta<'a>>,
-    #[serde(borrow)]
-    pub(crate) message: Branch<Delta<'a>>,
-    #[serde(borrow)]
-    pub(crate) finish_reason: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) logprobs: Leaf<'a>,
-    /// Moonshot puts usage here (earendil-works/pi#2017).
-    #[serde(borrow)]
-    pub(crate) usage: Branch<UsageDto<'a>>,
+impl ToolPiece<'_> {
+    /// Whether the piece tells anything at all: some services send empty ones along.
+    pub(crate) fn says_something(&self) -> bool {
+        let function = self.function.0.as_ref().is_some_and(|function| {
+            let arguments = match &function.arguments {
+                Leaf::Null => false,
+                Leaf::Text(text) => !text.is_empty(),
+                Leaf::Number(_) | Leaf::Other(_) => true,
+            };
+            arguments || function.name.text().is_some()
+        });
+        function || self.id.text().is_some() || !self.extra_content.is_null()
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Delta<'a> {
-    #[serde(borrow)]
-    pub(crate) content: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) reasoning_content: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) reasoning: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) reasoning_details: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) refusal: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) tool_calls: List<ToolPiece<'a>>,
-    /// The form of before tools existed.
-    #[serde(borrow)]
-    pub(crate) function_call: Branch<FunctionPiece<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ToolPiece<'a> {
-    #[serde(borrow)]
-    pub(crate) index: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) id: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) function: Branch<FunctionPiece<'a>>,
-    /// A thought signature that must be echoed (noho/dayu-agent#57).
-    #[serde(borrow)]
-    pub(crate) extra_content: Leaf<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct FunctionPiece<'a> {
-    #[serde(borrow)]
-    pub(crate) name: Leaf<'a>,
-    #[serde(borrow)]
-    pub(crate) arguments: Leaf<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct UsageDto<'a> {
-    #[serde(borrow, alias = "input_tokens")]
-    prompt_tokens: Leaf<'a>,
-    #[serde(borrow, alias = "output_tokens")]
-    completion_tokens: Leaf<'a>,
-    #[serde(borrow)]
-    prompt_tokens_details: Branch<DetailsDto<'a>>,
-    #[serde(borrow)]
-    completion_tokens_details: Branch<DetailsDto<'a>>,
-    /// Moonshot writes it here as well.
-    #[serde(borrow)]
-    cached_tokens: Leaf<'a>,
-    /// `DeepSeek`'s spelling; hits and misses make up the prompt.
-    #[serde(borrow)]
-    prompt_cache_hit_tokens: Leaf<'a>,
-    #[serde(borrow)]
-    reasoning_tokens: Leaf<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct DetailsDto<'a> {
-    #[serde(borrow)]
-    cached_tokens: Leaf<'a>,
-    #[serde(borrow)]
-    reasoning_tokens: Leaf<'a>,
-}
-
-impl UsageDto<'_> {
+impl Counts<'_> {
     /// Cached tokens come in several spellings at once: one is taken, none are added
-    /// (Bike4Mind/bike4mind#1089).
+    /// (Bike4Mind/bike4mind#1089). No prompt has zero tokens: services that don't count write zeros.
     pub(crate) fn report(&self) -> UsageReport {
-        let details = |branch: &Branch<DetailsDto<'_>>,
-                       pick: fn(&DetailsDto<'_>) -> Option<u64>| {
+        let positive = |leaf: &Leaf<'_>| leaf.count().filter(|count| *count > 0);
+        let prompt = positive(&self.prompt).or_else(|| positive(&self.input));
+        let completion = positive(&self.completion)
+            .or_else(|| positive(&self.output))
+            .or_else(|| self.total.count()?.checked_sub(prompt?))
+            .or_else(|| self.completion.count())
+            .or_else(|| self.output.count());
+        let details = |branch: &Branch<Details<'_>>, pick: fn(&Details<'_>) -> Option<u64>| {
             branch.0.as_ref().and_then(pick)
         };
         UsageReport {
-            prompt_tokens: self.prompt_tokens.count(),
-            completion_tokens: self.completion_tokens.count(),
-            cached_tokens: details(&self.prompt_tokens_details, |d| d.cached_tokens.count())
-                .or_else(|| self.cached_tokens.count())
-                .or_else(|| self.prompt_cache_hit_tokens.count()),
-            reasoning_tokens: details(&self.completion_tokens_details, |d| {
-                d.reasoning_tokens.count()
-            })
-            .or_else(|| self.reasoning_tokens.count()),
+            prompt_tokens: prompt,
+            completion_tokens: completion.filter(|count| *count > 0 || prompt.is_some()),
+            cached_tokens: details(&self.prompt_details, |d| d.cached.count())
+                .or_else(|| self.cached.count())
+                .or_else(|| self.cache_hit.count()),
+            reasoning_tokens: details(&self.completion_details, |d| d.reasoning.count())
+                .or_else(|| self.reasoning.count()),
         }
     }
 }

@@ -21,19 +21,10 @@ pub fn encode_request(
     stream: bool,
 ) -> Result<Bytes, CallError> {
     let thinking = thinking_members(request, source, profile)?;
-    let body = Body {
-        request,
-        source,
-        profile,
-        stream,
-        thinking,
-    };
+    let body = Body { request, source, profile, stream, thinking };
     let mut buffer = Vec::with_capacity(512);
     serde_json::to_writer(&mut buffer, &body).map_err(|error| {
-        CallError::new(
-            Fault::BadRequest,
-            format!("the request can't be written: {error}"),
-        )
+        CallError::new(Fault::BadRequest, format!("the request can't be written: {error}"))
     })?;
     Ok(buffer.into())
 }
@@ -65,7 +56,11 @@ fn thinking_members(
     let Some(text) = members else {
         return refuse("the thinking switch");
     };
-    let mut members: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+    let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(text) else {
+        let name = &profile.name;
+        let text = format!("the thinking switch of provider profile {name} is no JSON object");
+        return Err(CallError::new(Fault::BadRequest, text).with_param("thinking"));
+    };
     if let Some(budget) = budget {
         let Some(path) = &profile.thinking_budget else {
             return refuse("a thinking budget");
@@ -82,9 +77,7 @@ fn insert_at(members: &mut Map<String, Value>, path: &str, value: Value) {
             members.insert(path.to_owned(), value);
         }
         Some((first, rest)) => {
-            let inner = members
-                .entry(first)
-                .or_insert_with(|| Value::Object(Map::new()));
+            let inner = members.entry(first).or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(inner) = inner {
                 insert_at(inner, rest, value);
             }
@@ -138,14 +131,8 @@ impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let request = self.request;
         let map = serializer.serialize_map(None)?;
-        let mut members = Members {
-            map,
-            overridden: &request.provider_options,
-        };
-        members.put(
-            "model",
-            request.model.as_deref().unwrap_or(&self.source.model),
-        )?;
+        let mut members = Members { map, overridden: &request.provider_options };
+        members.put("model", request.model.as_deref().unwrap_or(&self.source.model))?;
         members.put::<[Message]>("messages", &request.messages)?;
         members.put_some("temperature", request.temperature.as_ref())?;
         members.put_some("top_p", request.top_p.as_ref())?;

@@ -2,20 +2,24 @@
 //!
 //! Services send `null` for lists, strings for numbers and objects for strings. A typed decoder would
 //! refuse the whole chunk and hide why (0xPlaygrounds/rig#1662); these types take anything in one pass
-//! and let the reader ask for what it can use.
+//! and let the reader ask for what it can use. Of a member that comes twice the last counts, where
+//! serde's derive would refuse the object.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
     de::{
-        self, MapAccess, SeqAccess, Visitor,
+        self, DeserializeSeed, MapAccess, SeqAccess, Visitor,
         value::{MapAccessDeserializer, SeqAccessDeserializer},
     },
 };
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// Any JSON value; text is borrowed where it has no escapes.
+///
+/// It is kept small, since a chunk has dozens of these and is moved a few times: what is rare is
+/// boxed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Leaf<'a> {
     /// Absent or `null`.
@@ -23,8 +27,10 @@ pub(crate) enum Leaf<'a> {
     Null,
     /// A string.
     Text(Cow<'a, str>),
+    /// A number.
+    Number(Number),
     /// Anything else.
-    Other(Value),
+    Other(Box<Value>),
 }
 
 impl<'a> Leaf<'a> {
@@ -36,17 +42,17 @@ impl<'a> Leaf<'a> {
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) if !text.is_empty() => Some(text),
-            Self::Text(_) | Self::Null | Self::Other(_) => None,
+            Self::Text(_) | Self::Null | Self::Number(_) | Self::Other(_) => None,
         }
     }
 
     /// A count: a number, or a number written as a string.
     pub(crate) fn count(&self) -> Option<u64> {
         match self {
-            Self::Null => None,
+            Self::Null | Self::Other(_) => None,
             Self::Text(text) => text.trim().parse().ok(),
-            Self::Other(value) => value.as_u64().or_else(|| {
-                let float = value.as_f64().filter(|float| *float >= 0.0)?;
+            Self::Number(number) => number.as_u64().or_else(|| {
+                let float = number.as_f64().filter(|float| *float >= 0.0)?;
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -60,9 +66,9 @@ impl<'a> Leaf<'a> {
 
     pub(crate) fn integer(&self) -> Option<i64> {
         match self {
-            Self::Other(value) => value.as_i64(),
+            Self::Number(number) => number.as_i64(),
             Self::Text(text) => text.parse().ok(),
-            Self::Null => None,
+            Self::Null | Self::Other(_) => None,
         }
     }
 
@@ -70,7 +76,8 @@ impl<'a> Leaf<'a> {
         match self {
             Self::Null => Value::Null,
             Self::Text(text) => Value::String(text.into_owned()),
-            Self::Other(value) => value,
+            Self::Number(number) => Value::Number(number),
+            Self::Other(value) => *value,
         }
     }
 
@@ -78,7 +85,7 @@ impl<'a> Leaf<'a> {
     pub(crate) fn into_text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(text) if !text.is_empty() => Some(text),
-            Self::Text(_) | Self::Null | Self::Other(_) => None,
+            Self::Text(_) | Self::Null | Self::Number(_) | Self::Other(_) => None,
         }
     }
 }
@@ -117,27 +124,27 @@ impl<'de: 'a, 'a> Visitor<'de> for LeafVisitor<'a> {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Leaf<'a>, E> {
-        Ok(Leaf::Other(value.into()))
+        Ok(Leaf::Other(Box::new(value.into())))
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Leaf<'a>, E> {
-        Ok(Leaf::Other(value.into()))
+        Ok(Leaf::Number(value.into()))
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Leaf<'a>, E> {
-        Ok(Leaf::Other(value.into()))
+        Ok(Leaf::Number(value.into()))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Leaf<'a>, E> {
-        Ok(Leaf::Other(value.into()))
+        Ok(Number::from_f64(value).map_or(Leaf::Null, Leaf::Number))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Leaf<'a>, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(seq)).map(Leaf::Other)
+        Value::deserialize(SeqAccessDeserializer::new(seq)).map(Box::new).map(Leaf::Other)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Leaf<'a>, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(map)).map(Leaf::Other)
+        Value::deserialize(MapAccessDeserializer::new(map)).map(Box::new).map(Leaf::Other)
     }
 }
 
@@ -147,6 +154,98 @@ impl<'de: 'a, 'a> Deserialize<'de> for Leaf<'a> {
     }
 }
 
+/// An object whose members are filled in where they will stay: they are many, and moving them about
+/// costs more than reading them.
+pub(crate) trait Members<'de>: Default {
+    fn fill<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
+}
+
+impl<'de, T: Members<'de>> Members<'de> for Box<T> {
+    fn fill<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        (**self).fill(map)
+    }
+}
+
+/// A place for a member's value.
+pub(crate) trait Place<'de> {
+    fn put<A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error>;
+}
+
+impl<'de: 'a, 'a> Place<'de> for Leaf<'a> {
+    fn put<A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+        *self = map.next_value()?;
+        Ok(())
+    }
+}
+
+/// Declares structs of loose members: members that are not named are skipped.
+macro_rules! loose {
+    ($(
+        $(#[$doc:meta])*
+        struct $name:ident<$life:lifetime> {
+            $($(#[$member_doc:meta])* $member:ident: $kind:ty = $key:literal,)*
+        }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub(crate) struct $name<$life> {
+            $($(#[$member_doc])* pub(crate) $member: $kind,)*
+        }
+
+        impl<'de: $life, $life> $crate::chat::loose::Members<'de> for $name<$life> {
+            fn fill<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                #[derive(serde::Deserialize)]
+                #[serde(field_identifier)]
+                #[expect(non_camel_case_types, reason = "named after the members")]
+                enum Member {
+                    $(#[serde(rename = $key)] $member,)*
+                    #[serde(other)]
+                    Unknown,
+                }
+
+                while let Some(member) = map.next_key()? {
+                    match member {
+                        $(Member::$member => {
+                            $crate::chat::loose::Place::put(&mut self.$member, &mut map)?;
+                        })*
+                        Member::Unknown => {
+                            map.next_value::<serde::de::IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+
+pub(crate) use loose;
+
+/// Reads an object; anything else is an error.
+pub(crate) fn object<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Members<'de>,
+    D: Deserializer<'de>,
+{
+    struct ObjectVisitor<T>(PhantomData<T>);
+
+    impl<'de, T: Members<'de>> Visitor<'de> for ObjectVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            let mut value = T::default();
+            value.fill(map)?;
+            Ok(value)
+        }
+    }
+
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
 /// An object, or nothing if something else came.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Branch<T>(pub(crate) Option<T>);
@@ -154,6 +253,13 @@ pub(crate) struct Branch<T>(pub(crate) Option<T>);
 impl<T> Default for Branch<T> {
     fn default() -> Self {
         Self(None)
+    }
+}
+
+impl<'de, T: Members<'de>> Place<'de> for Branch<T> {
+    fn put<A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+        self.0 = None;
+        map.next_value_seed(Fill(self))
     }
 }
 
@@ -167,79 +273,84 @@ impl<T> Default for List<T> {
     }
 }
 
-/// Visits a value of any shape, taking only maps (as `M`) or sequences.
-struct ShapeVisitor<T, const LIST: bool>(PhantomData<T>);
-
-enum Shape<T> {
-    One(T),
-    Many(Vec<T>),
-    None,
+impl<'de, T: Members<'de>> Place<'de> for List<T> {
+    fn put<A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+        self.0.clear();
+        map.next_value_seed(Fill(self))
+    }
 }
 
-macro_rules! ignore {
+/// What takes objects or lists in, and skips the rest.
+trait Shape<'de> {
+    fn take_map<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        de::IgnoredAny::deserialize(MapAccessDeserializer::new(map)).map(drop)
+    }
+
+    fn take_seq<A: SeqAccess<'de>>(&mut self, seq: A) -> Result<(), A::Error> {
+        de::IgnoredAny::deserialize(SeqAccessDeserializer::new(seq)).map(drop)
+    }
+}
+
+impl<'de, T: Members<'de>> Shape<'de> for Branch<T> {
+    fn take_map<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        self.0.insert(T::default()).fill(map)
+    }
+}
+
+impl<'de, T: Members<'de>> Shape<'de> for List<T> {
+    fn take_seq<A: SeqAccess<'de>>(&mut self, mut seq: A) -> Result<(), A::Error> {
+        // Nearly all lists have one element.
+        self.0.reserve_exact(1);
+        while seq.next_element_seed(Fill(&mut Element(&mut self.0)))?.is_some() {}
+        Ok(())
+    }
+}
+
+/// The next element of a list.
+struct Element<'v, T>(&'v mut Vec<T>);
+
+impl<'de, T: Members<'de>> Shape<'de> for Element<'_, T> {
+    fn take_map<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        self.0.push(T::default());
+        self.0.last_mut().map_or(Ok(()), |element| element.fill(map))
+    }
+}
+
+/// Reads a value of any shape into its place.
+struct Fill<'s, S>(&'s mut S);
+
+impl<'de, S: Shape<'de>> DeserializeSeed<'de> for Fill<'_, S> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+macro_rules! skip {
     ($($name:ident($kind:ty)),*) => {
-        $(fn $name<E: de::Error>(self, _: $kind) -> Result<Self::Value, E> { Ok(Shape::None) })*
+        $(fn $name<E: de::Error>(self, _: $kind) -> Result<(), E> { Ok(()) })*
     };
 }
 
-impl<'de, T: Deserialize<'de>, const LIST: bool> Visitor<'de> for ShapeVisitor<T, LIST> {
-    type Value = Shape<T>;
+impl<'de, S: Shape<'de>> Visitor<'de> for Fill<'_, S> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    ignore!(
-        visit_str(&str),
-        visit_bool(bool),
-        visit_u64(u64),
-        visit_i64(i64),
-        visit_f64(f64)
-    );
+    skip!(visit_str(&str), visit_bool(bool), visit_u64(u64), visit_i64(i64), visit_f64(f64));
 
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Shape::None)
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        if LIST {
-            de::IgnoredAny::deserialize(MapAccessDeserializer::new(map))?;
-            return Ok(Shape::None);
-        }
-        T::deserialize(MapAccessDeserializer::new(map)).map(Shape::One)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.0.take_map(map)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        if !LIST {
-            de::IgnoredAny::deserialize(SeqAccessDeserializer::new(seq))?;
-            return Ok(Shape::None);
-        }
-        let mut items = Vec::new();
-        while let Some(Branch(item)) = seq.next_element::<Branch<T>>()? {
-            items.extend(item);
-        }
-        Ok(Shape::Many(items))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Branch<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(
-            match deserializer.deserialize_any(ShapeVisitor::<T, false>(PhantomData))? {
-                Shape::One(value) => Some(value),
-                Shape::Many(_) | Shape::None => None,
-            },
-        ))
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(
-            match deserializer.deserialize_any(ShapeVisitor::<T, true>(PhantomData))? {
-                Shape::Many(items) => items,
-                Shape::One(_) | Shape::None => Vec::new(),
-            },
-        ))
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
+        self.0.take_seq(seq)
     }
 }

@@ -38,6 +38,8 @@ enum Mode {
 #[derive(Debug, Default)]
 pub(crate) struct ThinkSplitter {
     mode: Mode,
+    /// Thinking came by a field of its own: a missing opening tag is no longer possible.
+    came_otherwise: bool,
     held: String,
     /// The last character handed out as content, to tell a quoted tag from a real one.
     last: Option<char>,
@@ -46,22 +48,30 @@ pub(crate) struct ThinkSplitter {
 impl ThinkSplitter {
     /// A splitter for a service that marks thinking elsewhere: text is text.
     pub(crate) fn off() -> Self {
-        Self {
-            mode: Mode::Plain,
-            ..Self::default()
-        }
+        Self { mode: Mode::Plain, ..Self::default() }
     }
 
-    /// Thinking came by a field of its own: a missing opening tag is no longer possible.
+    /// Thinking came by a field of its own.
     pub(crate) fn thinking_came_otherwise(&mut self) {
+        self.came_otherwise = true;
         if self.mode == Mode::Open {
             self.mode = Mode::Plain;
         }
     }
 
-    /// Whether text passes through as it is, so that nothing need be copied.
-    pub(crate) const fn is_plain(&self) -> bool {
-        matches!(self.mode, Mode::Plain) && self.held.is_empty()
+    /// Whether all of `text` is content as it is: the usual case, which needs no splitting.
+    pub(crate) fn passes(&mut self, text: &str) -> bool {
+        if !self.held.is_empty() {
+            return false;
+        }
+        match self.mode {
+            Mode::Plain => true,
+            Mode::Open if !text.contains('<') => {
+                self.last = text.chars().next_back().or(self.last);
+                true
+            }
+            _ => false,
+        }
     }
 
     pub(crate) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
@@ -94,18 +104,14 @@ impl ThinkSplitter {
                     self.held = rest.to_owned();
                     self.mode = Mode::AfterOpen;
                 } else if !trimmed.is_empty() && !OPEN.starts_with(trimmed) {
-                    self.mode = Mode::Open;
+                    self.mode = if self.came_otherwise { Mode::Plain } else { Mode::Open };
                 }
             }
             Mode::Thinking => {
                 if let Some(at) = self.held.find(CLOSE) {
                     let rest = self.held.split_off(at + CLOSE.len());
                     self.held.truncate(at);
-                    emit(
-                        out,
-                        Piece::Thinking,
-                        std::mem::replace(&mut self.held, rest),
-                    );
+                    emit(out, Piece::Thinking, std::mem::replace(&mut self.held, rest));
                     self.mode = Mode::AfterBlock;
                 } else {
                     let thinking = self.release(CLOSE);

@@ -10,10 +10,7 @@ pub fn url(base_url: &str) -> String {
         None => (base_url.trim(), None),
     };
     let root = root.trim_end_matches('/');
-    let root = root
-        .strip_suffix(ENDPOINT)
-        .unwrap_or(root)
-        .trim_end_matches('/');
+    let root = root.strip_suffix(ENDPOINT).unwrap_or(root).trim_end_matches('/');
     match query {
         Some(query) => format!("{root}{ENDPOINT}?{query}"),
         None => format!("{root}{ENDPOINT}"),
@@ -28,26 +25,11 @@ mod tests {
     #[test]
     fn nothing_is_doubled_and_a_query_survives() {
         for (base, wanted) in [
-            (
-                "https://a.example/v1",
-                "https://a.example/v1/chat/completions",
-            ),
-            (
-                "https://a.example/v1/",
-                "https://a.example/v1/chat/completions",
-            ),
-            (
-                " https://a.example/v1// ",
-                "https://a.example/v1/chat/completions",
-            ),
-            (
-                "https://a.example/v1/chat/completions/",
-                "https://a.example/v1/chat/completions",
-            ),
-            (
-                "https://a.example/api/paas/v4",
-                "https://a.example/api/paas/v4/chat/completions",
-            ),
+            ("https://a.example/v1", "https://a.example/v1/chat/completions"),
+            ("https://a.example/v1/", "https://a.example/v1/chat/completions"),
+            (" https://a.example/v1// ", "https://a.example/v1/chat/completions"),
+            ("https://a.example/v1/chat/completions/", "https://a.example/v1/chat/completions"),
+            ("https://a.example/api/paas/v4", "https://a.example/api/paas/v4/chat/completions"),
             (
                 "https://a.example/openai/deployments/d?api-version=1",
                 "https://a.example/openai/deployments/d/chat/completions?api-version=1",

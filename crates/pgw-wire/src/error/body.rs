@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 /// The parts of an error report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Report {
-    pub(crate) code: Option<String>,
-    pub(crate) kind: Option<String>,
-    pub(crate) status_word: Option<String>,
+    /// What may be looked up in the tables: code, type, Google's status word; the innermost
+    /// report's first.
+    pub(crate) words: Vec<String>,
+    /// The status that the report names, if it names one.
+    pub(crate) status: Option<u16>,
     pub(crate) message: String,
     pub(crate) param: Option<String>,
     pub(crate) retry_delay: Option<String>,
@@ -24,20 +26,6 @@ impl Report {
         let mut report = Self::default();
         report.read_text(text, DEPTH);
         report
-    }
-
-    /// The words that may be looked up in the tables: code, type, Google's status word.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
-        [&self.code, &self.kind, &self.status_word]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-    }
-
-    /// The code, if it is a status.
-    pub(crate) fn status(&self) -> Option<u16> {
-        let status = self.code.as_ref()?.parse().ok()?;
-        (400..600).contains(&status).then_some(status)
     }
 
     pub(crate) fn mentions_model(&self) -> bool {
@@ -56,9 +44,7 @@ impl Report {
             return;
         }
         // An error frame as a body (DeliciousBuding/new-api#142), or in a message.
-        let data = trimmed
-            .lines()
-            .find_map(|line| line.strip_prefix("data:").map(str::trim));
+        let data = trimmed.lines().find_map(|line| line.strip_prefix("data:").map(str::trim));
         if let Some(value) = data.and_then(|data| serde_json::from_str::<Value>(data).ok()) {
             return self.read_value(&value, depth);
         }
@@ -90,7 +76,7 @@ impl Report {
             // `{"error": "LABEL", "message": "text"}` (Scaleway) or `{"error": "text"}` (LM Studio).
             Some(Value::String(text)) => {
                 if map.get("message").is_some_and(Value::is_string) {
-                    self.kind = Some(text.clone());
+                    self.words.push(text.clone());
                 } else {
                     self.message.clone_from(text);
                 }
@@ -98,42 +84,36 @@ impl Report {
             _ => {}
         }
         self.read_error(map, depth);
-        for path in [
-            "/header/message",
-            "/response/error/message",
-            "/response/error",
-        ] {
-            match map
-                .get("error")
-                .is_none()
-                .then(|| Value::Object(map.clone()))
-            {
-                Some(whole) => match whole.pointer(path) {
-                    Some(Value::String(text)) if self.message.is_empty() => {
-                        self.message.clone_from(text);
-                    }
-                    Some(Value::Object(inner)) => self.read_error(inner, depth),
-                    _ => {}
-                },
-                None => break,
-            }
+        // Two shapes more that one-api knows.
+        if let Some(Value::Object(header)) = map.get("header") {
+            self.read_error(header, depth);
+        }
+        match map.get("response").and_then(|response| response.get("error")) {
+            Some(Value::Object(inner)) => self.read_error(inner, depth),
+            Some(Value::String(text)) if self.message.is_empty() => self.message.clone_from(text),
+            _ => {}
         }
     }
 
     /// Takes over what is not known yet; the innermost report was read first.
     fn read_error(&mut self, map: &Map<String, Value>, depth: u8) {
-        let words = |name: &str| match map.get(name) {
+        let word = |name: &str| match map.get(name) {
             Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
             Some(Value::Number(number)) => Some(number.to_string()),
             _ => None,
         };
-        self.code = self.code.take().or_else(|| words("code"));
-        // The outer `"type": "error"` only says that this is one.
-        let kind = words("type").filter(|kind| kind != "error");
-        self.kind = self.kind.take().or(kind);
-        let status_word = words("status").filter(|word| !word.bytes().all(|b| b.is_ascii_digit()));
-        self.status_word = self.status_word.take().or(status_word);
-        self.param = self.param.take().or_else(|| words("param"));
+        let number = |name: &str| word(name)?.parse().ok().filter(|n| (400..600).contains(n));
+        self.status = self.status.or_else(|| number("code")).or_else(|| number("status"));
+        let inner = map.get("innererror").and_then(|inner| inner.get("code")?.as_str());
+        let words = [
+            word("code"),
+            // The outer `"type": "error"` only says that this is one.
+            word("type").filter(|kind| kind != "error"),
+            word("status").filter(|word| !word.bytes().all(|b| b.is_ascii_digit())),
+            inner.map(str::to_owned),
+        ];
+        self.words.extend(words.into_iter().flatten());
+        self.param = self.param.take().or_else(|| word("param"));
         for name in ["message", "msg", "err", "error_msg"] {
             if self.message.is_empty()
                 && let Some(text) = map.get(name).and_then(Value::as_str)
@@ -147,6 +127,20 @@ impl Report {
             self.read_detail(detail);
         }
         self.read_details(map);
+        // What the provider behind OpenRouter said (openrouter.ai, errors: metadata.raw).
+        if let Some(raw) = map.get("metadata").and_then(|metadata| metadata.get("raw"))
+            && depth > 0
+        {
+            let mut nested = Self::default();
+            match raw {
+                Value::String(text) => nested.read_text(text, depth - 1),
+                other => nested.read_value(other, depth - 1),
+            }
+            self.words.extend(nested.words);
+            if !nested.message.is_empty() {
+                self.message = format!("{}: {}", self.message, nested.message);
+            }
+        }
     }
 
     /// A message may hold a whole report of its own.
@@ -157,8 +151,8 @@ impl Report {
             let mut nested = Self::default();
             nested.read_text(inner, depth - 1);
             if !nested.message.is_empty() && nested.message != inner {
-                self.code = self.code.take().or(nested.code);
-                self.kind = self.kind.take().or(nested.kind);
+                self.words.extend(nested.words);
+                self.status = self.status.or(nested.status);
                 self.message = nested.message;
                 return;
             }

@@ -34,10 +34,7 @@ fn retry_after(text: &str, context: &ErrorContext<'_>) -> Option<Duration> {
     let until = unix_seconds(text)?;
     // Relative to the service's own clock where it tells the time (duolahypercho/codex-router#573).
     let own = (context.headers)("date").and_then(|date| unix_seconds(&date));
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "milliseconds of this century fit"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this century fit")]
     let now = own.unwrap_or(context.now_unix_ms as f64 / 1_000.0);
     seconds(until - now)
 }
@@ -52,13 +49,10 @@ fn go_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut sum = 0.0;
     while !rest.is_empty() {
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let value: f64 = rest[..end].parse().ok()?;
-        let unit_end = rest[end..]
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .map_or(rest.len(), |n| end + n);
+        let unit_end =
+            rest[end..].find(|c: char| !c.is_ascii_alphabetic()).map_or(rest.len(), |n| end + n);
         sum += value
             * match &rest[end..unit_end] {
                 "ms" => 0.001,
@@ -75,12 +69,8 @@ fn go_duration(text: &str) -> Option<Duration> {
 /// `Please try again in 4.77s` (elizaOS/eliza#4040).
 fn from_text(message: &str) -> Option<Duration> {
     let lower = message.to_ascii_lowercase();
-    let (_, after) = lower
-        .split_once("try again in ")
-        .or_else(|| lower.split_once("retry in "))?;
-    let end = after
-        .find(|c: char| !c.is_ascii_alphanumeric() && c != '.')
-        .unwrap_or(after.len());
+    let (_, after) = lower.split_once("try again in ").or_else(|| lower.split_once("retry in "))?;
+    let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(after.len());
     let amount = after[..end].trim_end_matches('.');
     if let Some(wait) = go_duration(amount).filter(|_| !bare_number(amount)) {
         return Some(wait);
@@ -103,41 +93,58 @@ fn bare_number(text: &str) -> bool {
 }
 
 /// The reset of a counter whose remainder is zero: OpenAI's `x-ratelimit-*` in Go's notation,
-/// others in epoch seconds or milliseconds (OpenRouter), or as a number of seconds.
+/// others in epoch seconds or milliseconds (OpenRouter), as a number of seconds, or as a date
+/// (Anthropic).
 fn from_counters(context: &ErrorContext<'_>) -> Option<Duration> {
     let header = |name: &str| (context.headers)(name);
     let empty = |name: &str| {
         header(name).is_some_and(|left| left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0))
     };
+    let anthropic = |kind: &str| {
+        let left = format!("anthropic-ratelimit-{kind}-remaining");
+        let reset = format!("anthropic-ratelimit-{kind}-reset");
+        empty(&left).then(|| rfc3339(&header(&reset)?)).flatten()
+    };
     let counters = [
-        (
-            "x-ratelimit-remaining-requests",
-            "x-ratelimit-reset-requests",
-        ),
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
         ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
         ("x-ratelimit-remaining", "x-ratelimit-reset"),
     ];
-    let waits = counters
-        .iter()
-        .filter(|(left, _)| empty(left))
-        .filter_map(|(_, reset)| {
-            let text = header(reset)?;
-            let Ok(number) = text.trim().parse::<f64>() else {
-                return go_duration(&text);
-            };
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "milliseconds of this century fit"
-            )]
-            let now = context.now_unix_ms as f64 / 1_000.0;
-            match number {
-                ms if ms > 1e11 => seconds(ms / 1_000.0 - now),
-                epoch if epoch > 1e9 => seconds(epoch - now),
-                plain => seconds(plain),
-            }
-        });
-    // Both counters must have come back.
-    waits.max()
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this century fit")]
+    let now = context.now_unix_ms as f64 / 1_000.0;
+    let waits = counters.iter().filter(|(left, _)| empty(left)).filter_map(|(_, reset)| {
+        let text = header(reset)?;
+        let Ok(number) = text.trim().parse::<f64>() else {
+            return go_duration(&text);
+        };
+        match number {
+            ms if ms > 1e11 => seconds(ms / 1_000.0 - now),
+            epoch if epoch > 1e9 => seconds(epoch - now),
+            plain => seconds(plain),
+        }
+    });
+    let kinds = ["requests", "tokens", "input-tokens", "output-tokens"];
+    let dates = kinds.into_iter().filter_map(anthropic).filter_map(|date| seconds(date - now));
+    // All counters must have come back.
+    waits.chain(dates).max()
+}
+
+/// Seconds since 1970 of a date as RFC 3339 §5.6 writes it, in UTC: `2026-01-02T03:04:05Z`.
+fn rfc3339(text: &str) -> Option<f64> {
+    let (date, time) = text.trim().strip_suffix('Z')?.split_once('T')?;
+    let numbers = |text: &str, mark: char| -> Option<[f64; 3]> {
+        let mut parts = text.split(mark).map(str::parse);
+        let three = [parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?];
+        parts.next().is_none().then_some(three)
+    };
+    let [year, month, day] = numbers(date, '-')?;
+    let [hour, minute, second] = numbers(time, ':')?;
+    // Years begin in March here, so that the leap day is the last of its year.
+    let (year, month) = if month <= 2.0 { (year - 1.0, month + 9.0) } else { (year, month - 3.0) };
+    let leap_days = (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor();
+    let day_of_year = ((153.0 * month + 2.0) / 5.0).floor() + day - 1.0;
+    let days = year * 365.0 + leap_days + day_of_year - 719_468.0;
+    Some(((days * 24.0 + hour) * 60.0 + minute) * 60.0 + second)
 }
 
 #[cfg(test)]
@@ -150,20 +157,11 @@ mod tests {
         let profiles = built_in_profiles();
         let profile: &ProviderProfile = &profiles[0];
         let lookup = |name: &str| {
-            headers
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (*value).to_owned())
+            headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        let context = ErrorContext {
-            profile,
-            headers: &lookup,
-            now_unix_ms: 1_700_000_000_000,
-        };
-        let report = Report {
-            message: message.to_owned(),
-            ..Report::default()
-        };
+        let context =
+            ErrorContext { profile, headers: &lookup, now_unix_ms: 1_700_000_000_000, secret: "" };
+        let report = Report { message: message.to_owned(), ..Report::default() };
         asked_for(&report, &context).map(|wait| wait.as_millis())
     }
 
@@ -182,36 +180,33 @@ mod tests {
                 "",
                 Some(20_000),
             ),
-            (
-                &[("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT")],
-                "",
-                Some(30_000),
-            ),
+            (&[("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT")], "", Some(30_000)),
             (&[], "Please try again in 4.77s. Visit …", Some(4_770)),
             (&[], "try again in 1m26.4s", Some(86_400)),
             (&[], "Please try again in 20ms.", Some(20)),
             (&[], "try again in 20 seconds", Some(20_000)),
             (
-                &[
-                    ("x-ratelimit-remaining-requests", "0"),
-                    ("x-ratelimit-reset-requests", "6m0s"),
-                ],
+                &[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "6m0s")],
                 "",
                 Some(360_000),
             ),
             (
-                &[
-                    ("x-ratelimit-remaining", "0"),
-                    ("x-ratelimit-reset", "1700000005000"),
-                ],
+                &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1700000005000")],
                 "",
                 Some(5_000),
             ),
             (
                 &[
-                    ("x-ratelimit-remaining-tokens", "5"),
-                    ("x-ratelimit-reset-tokens", "1s"),
+                    ("anthropic-ratelimit-tokens-remaining", "0"),
+                    ("anthropic-ratelimit-tokens-reset", "2023-11-14T22:13:45Z"),
+                    ("anthropic-ratelimit-requests-remaining", "9"),
+                    ("anthropic-ratelimit-requests-reset", "2023-11-14T23:00:00Z"),
                 ],
+                "",
+                Some(25_000),
+            ),
+            (
+                &[("x-ratelimit-remaining-tokens", "5"), ("x-ratelimit-reset-tokens", "1s")],
                 "",
                 None,
             ),
@@ -222,15 +217,7 @@ mod tests {
 
     #[test]
     fn nonsense_counts_as_nothing_said() {
-        for bad in [
-            "0",
-            "-1",
-            "",
-            "NaN",
-            "soon",
-            "1700000000",
-            "Tue, 14 Nov 2000 22:13:50 GMT",
-        ] {
+        for bad in ["0", "-1", "", "NaN", "soon", "1700000000", "Tue, 14 Nov 2000 22:13:50 GMT"] {
             assert_eq!(wait(&[("retry-after", bad)], ""), None, "{bad:?}");
         }
         assert_eq!(wait(&[], "try again in a while"), None);

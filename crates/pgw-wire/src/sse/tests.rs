@@ -8,11 +8,7 @@ fn decode(pieces: &[&[u8]]) -> Vec<String> {
     let mut decoder = SseDecoder::default();
     let mut events = Vec::new();
     let mut show = |event: SseEvent| {
-        let data: Vec<_> = event
-            .data
-            .iter()
-            .map(|line| String::from_utf8_lossy(line))
-            .collect();
+        let data: Vec<_> = event.lines().map(|line| String::from_utf8_lossy(line)).collect();
         let mut text = data.join("|");
         if let Some(name) = event.name {
             text = format!("{}={text}", String::from_utf8_lossy(&name));
@@ -53,6 +49,11 @@ fn the_standard_and_its_liberties() {
         ("data: a\n", &["a"]),
         ("data: a", &["a"]),
         ("data: a\n\ndata: b", &["a", "b"]),
+        ("data: {1}\ndata: {2}\ndata: [DONE]\n", &["{1}", "{2}", "[DONE]"]),
+        ("data: {1}\nevent: error\ndata: {2}\n\n", &["{1}", "error={2}"]),
+        ("data: {1}\nevent: late\n\n", &["late={1}"]),
+        ("data: {cut\ndata: {2}\n\n", &["{cut|{2}"]),
+        ("data: {\ndata: }\n\n", &["{|}"]),
         ("\n\n\n", &[]),
         ("", &[]),
     ] {
@@ -67,10 +68,7 @@ fn a_line_over_the_limit_is_said_so_and_not_kept() {
     let mut decoder = SseDecoder::with_limit(10);
     decoder.feed(Bytes::from_static(b"data: 0123456789"));
     assert_eq!(decoder.next_event(), Err(TooLong { limit: 10 }));
-    assert_eq!(
-        TooLong { limit: 10 }.to_string(),
-        "line too long: more than 10 bytes in one event"
-    );
+    assert_eq!(TooLong { limit: 10 }.to_string(), "line too long: more than 10 bytes in one event");
     decoder.feed(Bytes::from_static(b"data: a\n\n"));
     assert_eq!(decoder.next_event(), Ok(None));
 }
@@ -78,10 +76,20 @@ fn a_line_over_the_limit_is_said_so_and_not_kept() {
 #[test]
 fn many_small_lines_of_one_event_count_together() {
     let mut decoder = SseDecoder::with_limit(20);
-    decoder.feed(Bytes::from_static(
-        b"data: 1234\ndata: 1234\ndata: 1234\n\n",
-    ));
+    decoder.feed(Bytes::from_static(b"data: 1234\ndata: 1234\ndata: 1234\n\n"));
     assert_eq!(decoder.next_event(), Err(TooLong { limit: 20 }));
+}
+
+/// Heartbeats are no part of an event, however many there are.
+#[test]
+fn comments_without_blank_lines_do_not_add_up() {
+    let mut decoder = SseDecoder::with_limit(20);
+    for _ in 0..100 {
+        decoder.feed(Bytes::from_static(b": keep-alive\n"));
+        assert_eq!(decoder.next_event(), Ok(None));
+    }
+    decoder.feed(Bytes::from_static(b"data: a\n\n"));
+    assert!(decoder.next_event().unwrap().is_some());
 }
 
 proptest! {

@@ -6,10 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn profile(name: &str) -> ProviderProfile {
-    built_in_profiles()
-        .into_iter()
-        .find(|profile| profile.name == name)
-        .unwrap()
+    built_in_profiles().into_iter().find(|profile| profile.name == name).unwrap()
 }
 
 fn source() -> SourceConfig {
@@ -53,17 +50,12 @@ fn a_full_request_loses_nothing() {
 fn provider_options_override_and_nothing_comes_twice() {
     let mut request = ChatRequest::new(vec![Message::user("hi")]);
     request.temperature = Some(0.1);
-    request
-        .provider_options
-        .insert("temperature".into(), json!(0.7));
+    request.provider_options.insert("temperature".into(), json!(0.7));
     request.provider_options.insert("top_k".into(), json!(5));
     let body = encode_request(&request, &source(), &profile("generic"), true).unwrap();
     let text = std::str::from_utf8(&body).unwrap();
     assert_eq!(text.matches("\"temperature\"").count(), 1);
-    assert!(
-        text.contains("\"temperature\":0.7") && text.contains("\"top_k\":5"),
-        "{text}"
-    );
+    assert!(text.contains("\"temperature\":0.7") && text.contains("\"top_k\":5"), "{text}");
 }
 
 /// OAI-019, OAI-020, OAI-023: the call's word counts over the source's, off is said out loud.
@@ -76,16 +68,10 @@ fn thinking_is_switched_in_the_providers_words() {
         let body = encode_request(request, &thinking_source, &profile(name), false).unwrap();
         serde_json::from_slice::<Value>(&body).unwrap()
     };
-    assert_eq!(
-        with(&request, "deepseek")["thinking"],
-        json!({"type": "enabled"})
-    );
+    assert_eq!(with(&request, "deepseek")["thinking"], json!({"type": "enabled"}));
     assert_eq!(with(&request, "qwen")["enable_thinking"], json!(true));
     request.thinking = Some(Thinking::Off);
-    assert_eq!(
-        with(&request, "deepseek")["thinking"],
-        json!({"type": "disabled"})
-    );
+    assert_eq!(with(&request, "deepseek")["thinking"], json!({"type": "disabled"}));
     assert_eq!(with(&request, "qwen")["enable_thinking"], json!(false));
     request.thinking = Some(Thinking::On { budget: Some(100) });
     assert_eq!(with(&request, "qwen")["thinking_budget"], json!(100));
@@ -97,9 +83,6 @@ fn a_switch_without_a_word_is_refused() {
     let mut request = ChatRequest::new(vec![Message::user("hi")]);
     request.thinking = Some(Thinking::Off);
     let error = encode_request(&request, &source(), &profile("generic"), true).unwrap_err();
-    assert_eq!(
-        (error.fault(), error.param()),
-        (Fault::UnsupportedParam, Some("thinking"))
-    );
+    assert_eq!((error.fault(), error.param()), (Fault::UnsupportedParam, Some("thinking")));
     assert!(error.message().contains("provider_options"), "{error}");
 }

@@ -29,11 +29,7 @@ fn every_cut(text: &str) -> (String, String) {
     let whole = split(&[text]);
     let cuts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
     for &at in &cuts {
-        assert_eq!(
-            split(&[&text[..at], &text[at..]]),
-            whole,
-            "cut at {at} of {text:?}"
-        );
+        assert_eq!(split(&[&text[..at], &text[at..]]), whole, "cut at {at} of {text:?}");
     }
     let letters: Vec<_> = text.split("").collect();
     assert_eq!(split(&letters), whole, "letter by letter: {text:?}");
@@ -47,19 +43,11 @@ fn tags_are_taken_out_wherever_the_text_is_cut() {
         ("<think>a\nb</think>\n\nc", "c", "a\nb"),
         ("\n<think>\nhm\n</think>\nc", "c", "hm\n"),
         ("<think>\n\n</think>\n\nc", "c", ""),
-        (
-            "internal reasoning</think>answer",
-            "answer",
-            "internal reasoning",
-        ),
+        ("internal reasoning</think>answer", "answer", "internal reasoning"),
         ("</think>answer", "answer", ""),
         ("<think>never closed", "", "never closed"),
         ("no tags at all", "no tags at all", ""),
-        (
-            "the `<think>` and `</think>` tags",
-            "the `<think>` and `</think>` tags",
-            "",
-        ),
+        ("the `<think>` and `</think>` tags", "the `<think>` and `</think>` tags", ""),
         ("<think>a</think>b</think>c", "b</think>c", "a"),
         ("<thin", "<thin", ""),
         ("a </thi", "a </thi", ""),
@@ -68,11 +56,7 @@ fn tags_are_taken_out_wherever_the_text_is_cut() {
         ("思考</think>答案", "答案", "思考"),
         ("a < b and </b>", "a < b and </b>", ""),
     ] {
-        assert_eq!(
-            every_cut(text),
-            (content.into(), thinking.into()),
-            "{text:?}"
-        );
+        assert_eq!(every_cut(text), (content.into(), thinking.into()), "{text:?}");
     }
 }
 

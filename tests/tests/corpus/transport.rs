@@ -1,25 +1,19 @@
-//! Every case of the corpus through the transport, over real HTTP, put together as a caller gets it.
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up should fail there")]
+//! Through the transport, over real HTTP.
 
-use std::{num::NonZeroUsize, path::Path, sync::Arc};
+use std::{num::NonZeroUsize, sync::Arc};
 
 use futures_util::StreamExt as _;
-use pgw_middleware::{Chat, ChatAssembly};
 use pgw_mock::{Answer, Endpoint, Match, MockServer, Scenario, Split, Step};
-use pgw_ports::{Assembly as _, AttemptCx, AttemptFacts, Operation as _, Transport as _};
+use pgw_ports::{AttemptCx, Transport as _};
 use pgw_transport_openai::OpenAiTransport;
 use pgw_types::{
-    CallError, ChatRequest, Choice, LlmResponse, Message, ProviderProfile, SourceConfig,
-    UsageReport, UsageSource, built_in_profiles,
+    CallError, ChatEvent, ChatRequest, Message, ProviderProfile, SourceConfig, built_in_profiles,
 };
 
-#[path = "../corpus/case.rs"]
-#[expect(unreachable_pub, reason = "shared with the tests of the codec")]
-mod case;
-
-use case::{Case, Seen, cases};
-
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
+use crate::{
+    case::{Case, Seen, cases},
+    put_together,
+};
 
 /// Words in file names, and the profile of the service that they name.
 const PROVIDERS: &[(&str, &str)] = &[
@@ -91,7 +85,7 @@ async fn responses() {
 }
 
 async fn judge(folder: &str, least: usize, runs: &[Run]) {
-    let cases = cases(Path::new(CORPUS), folder);
+    let cases = cases(folder);
     assert!(cases.len() >= least, "{} cases only", cases.len());
     let mut scenario = Scenario::new();
     let plays = || cases.iter().flat_map(|case| runs.iter().map(move |run| (case, run)));
@@ -126,61 +120,22 @@ async fn call(
         SourceConfig::new("s", profile.name.clone(), mock.base_url(), "key-0123456", model);
     source.malformed_frame = case.malformed_frame();
     let request = Arc::new(ChatRequest::new(vec![Message::user("hi")]));
-    let mut assembly = Chat::assembly(&request, &source);
     let transport = OpenAiTransport::new(&source, profile, None).unwrap();
     let attempt = AttemptCx { source: Arc::new(source), call_id: "attempt".into(), stream };
-    match collect(&transport, &attempt, &request, &mut assembly).await {
-        Ok(response) => of_response(*response),
-        Err(error) => {
-            let partial = assembly.partial();
-            Seen {
-                content: partial.content,
-                thinking: partial.thinking,
-                tool_calls: partial.tool_calls,
-                error: Some(error),
-                ..Seen::default()
-            }
-        }
-    }
+    let mut events = Vec::new();
+    let result = collect(&transport, &attempt, &request, &mut events).await;
+    put_together(events, result)
 }
 
 async fn collect(
     transport: &OpenAiTransport,
     attempt: &AttemptCx,
     request: &Arc<ChatRequest>,
-    assembly: &mut ChatAssembly,
-) -> Result<Box<LlmResponse>, CallError> {
-    let mut events = transport.open(attempt, request).await?;
-    while let Some(event) = events.next().await {
-        assembly.absorb(event?);
+    events: &mut Vec<ChatEvent>,
+) -> Result<(), CallError> {
+    let mut stream = transport.open(attempt, request).await?;
+    while let Some(event) = stream.next().await {
+        events.push(event?);
     }
-    assert!(assembly.is_finished(), "a stream that ends without Finish ends in an error");
-    assembly.finish(AttemptFacts::default())
-}
-
-fn of_response(response: LlmResponse) -> Seen {
-    let reported = response.usage_source == UsageSource::Measured;
-    let usage = UsageReport {
-        prompt_tokens: reported.then_some(response.prompt_tokens),
-        completion_tokens: reported.then_some(response.completion_tokens),
-        cached_tokens: response.cached_tokens,
-        reasoning_tokens: response.reasoning_tokens,
-    };
-    let first = (response.content.clone(), response.finish_reason, response.raw_finish_reason);
-    let others = response
-        .other_choices
-        .into_iter()
-        .map(|choice: Choice| (choice.content, choice.finish_reason, choice.raw_finish_reason));
-    Seen {
-        id: response.response_id,
-        content: Some(response.content),
-        thinking: Some(response.thinking),
-        refusal: response.refusal,
-        tool_calls: response.tool_calls,
-        usage,
-        choices: [first].into_iter().chain(others).collect(),
-        warnings: response.warnings,
-        echo: response.reasoning_items,
-        error: None,
-    }
+    Ok(())
 }
