@@ -5,9 +5,11 @@
 
 mod answer;
 mod chunk;
+mod depth;
 mod encode;
 mod finish;
 mod loose;
+mod surrogate;
 mod think;
 mod tools;
 mod url;

@@ -81,7 +81,9 @@ fn build(
     let said = report.message.trim();
     let mut message = if said.is_empty() {
         let what = status.map_or_else(String::new, |status| format!("HTTP {status} "));
-        format!("{what}without a message: {}", excerpt(text))
+        let shown = excerpt(text);
+        let lacking = if shown.is_empty() { "a body" } else { "a message: " };
+        format!("{what}without {lacking}{shown}")
     } else {
         excerpt(said)
     };
@@ -124,8 +126,9 @@ fn fault_of(
                 .is_none_or(|wanted| report.words.iter().any(|word| is_word(wanted, word)))
             && rule.texts.iter().all(|text| message.contains(text))
     };
-    // A budget in flight frees itself (openrouter.ai, errors: limit_source).
-    if status == Some(402) && has_wait {
+    // A budget in flight frees itself, and then a time is told; any other 402 is money, whatever
+    // counters stand beside it (openrouter.ai, limits: "In-flight spending budget").
+    if status == Some(402) && has_wait && report.is_in_flight {
         return Fault::RateLimit;
     }
     let own = profile.error_rules.iter().find(fits);

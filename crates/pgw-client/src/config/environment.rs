@@ -48,6 +48,8 @@ pub(super) struct Variable {
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<String, Variable>,
+    /// Variables that count as unset because their value is blank.
+    blank: BTreeMap<String, Origin>,
     /// Names whose value is no UTF-8.
     garbled: BTreeSet<String>,
 }
@@ -85,6 +87,7 @@ impl Environment {
                 // The file's value must not shine through. Whether the name is ours, and this a
                 // fault, the reader of a scope knows.
                 self.variables.remove(&name);
+                self.blank.remove(&name);
                 self.garbled.insert(name);
             }
         }
@@ -136,13 +139,26 @@ impl Environment {
         if value.trim().is_empty() {
             // Said to be empty: the file's value must not shine through.
             self.variables.remove(&name);
+            self.blank.insert(name, origin);
         } else {
+            self.blank.remove(&name);
             self.variables.insert(name, Variable { value, origin });
         }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Variable> {
         self.variables.get(name)
+    }
+
+    /// Where a variable was written, blank or not; `None` if it wasn't, or was handed in.
+    pub(super) fn place(&self, name: &str) -> Option<&Origin> {
+        let origin = self.variables.get(name).map(|variable| &variable.origin);
+        origin.or_else(|| self.blank.get(name)).filter(|origin| **origin != Origin::Given)
+    }
+
+    /// Whether a variable is there, but blank.
+    pub(super) fn is_blank(&self, name: &str) -> bool {
+        self.blank.contains_key(name)
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {

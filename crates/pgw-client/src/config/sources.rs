@@ -91,7 +91,7 @@ fn required(reader: &mut Reader<'_>, keys: &SourceKeys, field: Field, fix: &str)
     let variable = keys.variable(field);
     let text = reader.text(&variable);
     if text.is_none() {
-        reader.bad(&variable, "is missing", fix);
+        reader.absent(&variable, fix);
     }
     text.unwrap_or_default()
 }
@@ -116,7 +116,7 @@ fn key(reader: &mut Reader<'_>, keys: &SourceKeys) -> String {
         },
         (None, None) => {
             let fix = format!("set the account's key, or name a file that holds it in {file}");
-            reader.bad(&variable, "is missing", fix);
+            reader.absent(&variable, fix);
         }
     }
     String::new()

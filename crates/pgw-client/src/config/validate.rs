@@ -229,8 +229,10 @@ impl Guard<'_> {
         for (index, source) in self.settings.sources.iter().enumerate() {
             if let Some(first) = known.insert(&source.name, index) {
                 let first = self.name(Place::Source(first, Field::Name));
-                let problem = format!("is `{}`, the name of another source ({first})", source.name);
-                self.fault(Place::Source(index, Field::Name), problem, "give each its own name");
+                let own = Place::Source(index, Field::Name);
+                let shown = look(&self.name(own), &source.name);
+                let problem = format!("is {shown}, the name of another source ({first})");
+                self.fault(own, problem, "give each its own name");
             }
             self.source(index, source, profiles);
         }
@@ -289,6 +291,8 @@ impl Guard<'_> {
         match url::Url::parse(text) {
             // The text may hold a password, so it isn't repeated.
             Err(error) => self.fault(place, format!("is no URL: {error}"), fix),
+            // `user:password@host` reads as a scheme: the word before the colon isn't repeated.
+            Ok(_) if !text.contains("://") => self.fault(place, "has no http:// or https://", fix),
             Ok(url) if !matches!(url.scheme(), "http" | "https") => {
                 let problem = format!("has the scheme {}", url.scheme());
                 self.fault(place, problem, "begin it with https:// or http://");

@@ -46,8 +46,13 @@ impl<'a> Reader<'a> {
         Self { environment, faults: Vec::new(), unread: BTreeSet::new() }
     }
 
-    /// Notes a fault, once: a shorthand is read for each source that it serves.
+    /// Notes a fault with the place of the variable, once: a shorthand is read for each source that
+    /// it serves.
     pub(super) fn fault(&mut self, name: &str, problem: impl Into<String>, fix: impl Into<String>) {
+        let mut problem = problem.into();
+        if let Some(place) = self.environment.place(name) {
+            problem = format!("{problem} ({place})");
+        }
         let fault = ConfigFault::new(name, problem, fix);
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
@@ -58,6 +63,12 @@ impl<'a> Reader<'a> {
     pub(super) fn bad(&mut self, name: &str, problem: impl Into<String>, fix: impl Into<String>) {
         self.fault(name, problem, fix);
         self.unread.insert(name.to_owned());
+    }
+
+    /// Notes that what has no default isn't there, or is blank.
+    pub(super) fn absent(&mut self, name: &str, fix: impl Into<String>) {
+        let blank = self.environment.is_blank(name);
+        self.bad(name, if blank { "is blank, so not set" } else { "is missing" }, fix);
     }
 
     /// The variable's text, trimmed; `None` if it isn't set.

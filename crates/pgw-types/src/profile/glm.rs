@@ -5,11 +5,13 @@ use crate::Fault;
 
 /// What its errors mean.
 pub(super) const RULES: &[ErrorRule] = &[
-    ErrorRule::code("1000", Fault::InvalidKey),
-    ErrorRule::code("1001", Fault::InvalidKey),
-    ErrorRule::code("1002", Fault::InvalidKey),
-    ErrorRule::code("1003", Fault::InvalidKey),
-    ErrorRule::code("1004", Fault::InvalidKey),
+    // Under 401 only: MiniMax says rate limit and timeout with the same numbers
+    // (platform.minimax.io, error codes).
+    ErrorRule::code_and_status("1000", 401, Fault::InvalidKey),
+    ErrorRule::code_and_status("1001", 401, Fault::InvalidKey),
+    ErrorRule::code_and_status("1002", 401, Fault::InvalidKey),
+    ErrorRule::code_and_status("1003", 401, Fault::InvalidKey),
+    ErrorRule::code_and_status("1004", 401, Fault::InvalidKey),
     ErrorRule::code("1113", Fault::Quota),
     // Allowances of a day, five hours, a week or a month: hours away, not seconds.
     ErrorRule::code("1304", Fault::Quota),

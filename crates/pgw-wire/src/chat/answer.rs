@@ -67,6 +67,8 @@ struct ChoiceState {
     splitter: ThinkSplitter,
     tools: Tools,
     reason: Option<(FinishReason, Option<String>)>,
+    /// Whether it came in one piece: then it has an end, said or not.
+    whole: bool,
 }
 
 impl ChunkDecoder {
@@ -176,16 +178,17 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// A whole answer was read. Without a finish reason it still is one: its JSON was complete.
+    /// A whole answer was read. Without a finish reason it still is one: its JSON was complete. A
+    /// chunk of a stream in its place has to have one.
     ///
     /// # Errors
-    /// If there is no answer in it.
+    /// If there is no answer in it, or only the start of one.
     pub fn finish_whole(&mut self) -> Result<(), CallError> {
         if self.choices.is_empty() {
             let text = "the answer has no choices";
             return Err(CallError::new(Fault::EmptyResponse, text));
         }
-        for choice in &mut self.choices {
+        for choice in self.choices.iter_mut().filter(|choice| choice.whole) {
             choice.reason.get_or_insert((FinishReason::Stop, None));
         }
         self.finish(true)

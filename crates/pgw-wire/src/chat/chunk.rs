@@ -66,6 +66,8 @@ loose! {
         output: Leaf<'a> = "output_tokens",
         prompt_details: Branch<Details<'a>> = "prompt_tokens_details",
         completion_details: Branch<Details<'a>> = "completion_tokens_details",
+        input_details: Branch<Details<'a>> = "input_tokens_details",
+        output_details: Branch<Details<'a>> = "output_tokens_details",
         /// Moonshot writes it here as well.
         cached: Leaf<'a> = "cached_tokens",
         /// `DeepSeek`'s spelling; hits and misses make up the prompt.
@@ -113,15 +115,23 @@ impl Chunk<'_> {
 impl ToolPiece<'_> {
     /// Whether the piece tells anything at all: some services send empty ones along.
     pub(crate) fn says_something(&self) -> bool {
-        let function = self.function.0.as_ref().is_some_and(|function| {
-            let arguments = match &function.arguments {
-                Leaf::Null => false,
-                Leaf::Text(text) => !text.is_empty(),
-                Leaf::Number(_) | Leaf::Other(_) => true,
-            };
-            arguments || function.name.text().is_some()
-        });
-        function || self.id.text().is_some() || !self.extra_content.is_null()
+        let function = self
+            .function
+            .0
+            .as_ref()
+            .is_some_and(|function| function.has_arguments() || function.name.text().is_some());
+        function || self.id.id().is_some() || !self.extra_content.is_null()
+    }
+}
+
+impl FunctionPiece<'_> {
+    /// Whether the piece brings arguments, or a part of them.
+    pub(crate) fn has_arguments(&self) -> bool {
+        match &self.arguments {
+            Leaf::Null => false,
+            Leaf::Text(text) => !text.is_empty(),
+            Leaf::Number(_) | Leaf::Other(_) => true,
+        }
     }
 }
 
@@ -139,14 +149,25 @@ impl Counts<'_> {
         let details = |branch: &Branch<Details<'_>>, pick: fn(&Details<'_>) -> Option<u64>| {
             branch.0.as_ref().and_then(pick)
         };
+        // A relay fills the spellings it does not know with zeros.
+        let first = |spellings: &[Option<u64>]| {
+            let said = || spellings.iter().copied().flatten();
+            said().find(|count| *count > 0).or_else(|| said().next())
+        };
         UsageReport {
             prompt_tokens: prompt,
             completion_tokens: completion.filter(|count| *count > 0 || prompt.is_some()),
-            cached_tokens: details(&self.prompt_details, |d| d.cached.count())
-                .or_else(|| self.cached.count())
-                .or_else(|| self.cache_hit.count()),
-            reasoning_tokens: details(&self.completion_details, |d| d.reasoning.count())
-                .or_else(|| self.reasoning.count()),
+            cached_tokens: first(&[
+                details(&self.prompt_details, |d| d.cached.count()),
+                details(&self.input_details, |d| d.cached.count()),
+                self.cached.count(),
+                self.cache_hit.count(),
+            ]),
+            reasoning_tokens: first(&[
+                details(&self.completion_details, |d| d.reasoning.count()),
+                details(&self.output_details, |d| d.reasoning.count()),
+                self.reasoning.count(),
+            ]),
         }
     }
 }

@@ -65,21 +65,25 @@ fn thinking_members(
         let Some(path) = &profile.thinking_budget else {
             return refuse("a thinking budget");
         };
-        insert_at(&mut members, path, budget.into());
+        if !insert_at(&mut members, path, budget.into()) {
+            return refuse("a thinking budget beside its switch");
+        }
     }
     Ok(members)
 }
 
-/// Puts `value` at a dotted path.
-fn insert_at(members: &mut Map<String, Value>, path: &str, value: Value) {
+/// Puts `value` at a dotted path; false if something that is no object stands in the way.
+fn insert_at(members: &mut Map<String, Value>, path: &str, value: Value) -> bool {
     match path.split_once('.') {
         None => {
             members.insert(path.to_owned(), value);
+            true
         }
         Some((first, rest)) => {
             let inner = members.entry(first).or_insert_with(|| Value::Object(Map::new()));
-            if let Value::Object(inner) = inner {
-                insert_at(inner, rest, value);
+            match inner {
+                Value::Object(inner) => insert_at(inner, rest, value),
+                _ => false,
             }
         }
     }
@@ -108,21 +112,22 @@ impl Body<'_> {
     }
 }
 
-/// Writes members, leaving out those that `provider_options` writes itself: nothing comes twice.
+/// Writes members, each name once: what was written first stands.
 struct Members<'a, M> {
     map: M,
-    overridden: &'a Map<String, Value>,
+    written: Vec<&'a str>,
 }
 
-impl<M: serde::ser::SerializeMap> Members<'_, M> {
-    fn put<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), M::Error> {
-        if self.overridden.contains_key(name) {
+impl<'a, M: serde::ser::SerializeMap> Members<'a, M> {
+    fn put<T: Serialize + ?Sized>(&mut self, name: &'a str, value: &T) -> Result<(), M::Error> {
+        if self.written.contains(&name) {
             return Ok(());
         }
+        self.written.push(name);
         self.map.serialize_entry(name, value)
     }
 
-    fn put_some<T: Serialize>(&mut self, name: &str, value: Option<&T>) -> Result<(), M::Error> {
+    fn put_some<T: Serialize>(&mut self, name: &'a str, value: Option<&T>) -> Result<(), M::Error> {
         value.map_or(Ok(()), |value| self.put(name, value))
     }
 }
@@ -131,7 +136,18 @@ impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let request = self.request;
         let map = serializer.serialize_map(None)?;
-        let mut members = Members { map, overridden: &request.provider_options };
+        let mut members = Members { map, written: Vec::with_capacity(24) };
+        // What overrides comes first, since the first word stands.
+        for (name, value) in &request.provider_options {
+            members.put(name, value)?;
+        }
+        // A word of the call counts over the source's switch, not over the call's own.
+        if request.thinking.is_none() {
+            members.put_some("reasoning_effort", request.reasoning_effort.as_ref())?;
+        }
+        for (name, value) in &self.thinking {
+            members.put(name, value)?;
+        }
         members.put("model", request.model.as_deref().unwrap_or(&self.source.model))?;
         members.put::<[Message]>("messages", &request.messages)?;
         members.put_some("temperature", request.temperature.as_ref())?;
@@ -149,12 +165,6 @@ impl Serialize for Body<'_> {
         members.put_some("parallel_tool_calls", request.parallel_tool_calls.as_ref())?;
         members.put_some("response_format", request.response_format.as_ref())?;
         members.put_some("reasoning_effort", request.reasoning_effort.as_ref())?;
-        for (name, value) in &request.options {
-            members.put(name, value)?;
-        }
-        for (name, value) in &self.thinking {
-            members.put(name, value)?;
-        }
         // Said either way: some services stream unless told not to.
         members.put("stream", &self.stream)?;
         if self.stream && self.profile.stream_usage {
@@ -162,8 +172,8 @@ impl Serialize for Body<'_> {
             options.insert("include_usage".into(), true.into());
             members.put("stream_options", &options)?;
         }
-        for (name, value) in &request.provider_options {
-            members.map.serialize_entry(name, value)?;
+        for (name, value) in &request.options {
+            members.put(name, value)?;
         }
         members.map.end()
     }

@@ -50,17 +50,19 @@ impl<'a> Leaf<'a> {
     pub(crate) fn count(&self) -> Option<u64> {
         match self {
             Self::Null | Self::Other(_) => None,
-            Self::Text(text) => text.trim().parse().ok(),
-            Self::Number(number) => number.as_u64().or_else(|| {
-                let float = number.as_f64().filter(|float| *float >= 0.0)?;
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a token count written as 12.0; the sign is checked"
-                )]
-                let count = float as u64;
-                Some(count)
-            }),
+            Self::Text(text) => {
+                let text = text.trim();
+                text.parse().ok().or_else(|| whole_count(text.parse().ok()?))
+            }
+            Self::Number(number) => number.as_u64().or_else(|| whole_count(number.as_f64()?)),
+        }
+    }
+
+    /// An id: a text that is not empty, or a number.
+    pub(crate) fn id(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Number(number) => Some(number.to_string().into()),
+            _ => self.text().map(Cow::Borrowed),
         }
     }
 
@@ -88,6 +90,16 @@ impl<'a> Leaf<'a> {
             Self::Text(_) | Self::Null | Self::Number(_) | Self::Other(_) => None,
         }
     }
+}
+
+/// A token count written as 12.0.
+fn whole_count(float: f64) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the sign is checked, and more tokens than that don't exist"
+    )]
+    (float.is_finite() && float >= 0.0).then_some(float as u64)
 }
 
 struct LeafVisitor<'a>(PhantomData<&'a ()>);

@@ -8,6 +8,10 @@
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
+/// No template writes more blanks before its tag, in bytes; a model in a loop writes them for ever,
+/// and they must not be held back (and looked through anew) all that time.
+const MOST_BLANKS: usize = 64;
+
 /// What a piece of text turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -100,6 +104,10 @@ impl ThinkSplitter {
         match self.mode {
             Mode::Start => {
                 let trimmed = self.held.trim_start();
+                if self.held.len() - trimmed.len() > MOST_BLANKS {
+                    self.mode = if self.came_otherwise { Mode::Plain } else { Mode::Open };
+                    return;
+                }
                 if let Some(rest) = trimmed.strip_prefix(OPEN) {
                     self.held = rest.to_owned();
                     self.mode = Mode::AfterOpen;

@@ -15,6 +15,8 @@ pub(crate) struct Report {
     pub(crate) param: Option<String>,
     pub(crate) retry_delay: Option<String>,
     pub(crate) is_page: bool,
+    /// Whether the limit is one of calls under way (OpenRouter's `limit_source`).
+    pub(crate) is_in_flight: bool,
 }
 
 /// How deep reports within reports are looked into: a relay wraps a provider, hardly ever twice.
@@ -127,6 +129,9 @@ impl Report {
             self.read_detail(detail);
         }
         self.read_details(map);
+        let source =
+            map.get("metadata").and_then(|metadata| metadata.get("limit_source")?.as_str());
+        self.is_in_flight |= source.is_some_and(|source| source.contains("in_flight"));
         // What the provider behind OpenRouter said (openrouter.ai, errors: metadata.raw).
         if let Some(raw) = map.get("metadata").and_then(|metadata| metadata.get("raw"))
             && depth > 0

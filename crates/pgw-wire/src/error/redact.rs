@@ -67,7 +67,7 @@ fn mask(word: &str) -> String {
         rest = &rest[end..];
     }
     out.push_str(rest);
-    mask_url(&out)
+    mask_urls(&out)
 }
 
 const fn is_key_letter(c: char) -> bool {
@@ -90,22 +90,31 @@ fn first_key(text: &str) -> Option<usize> {
     KEY_PREFIXES.iter().filter_map(first).min()
 }
 
-/// Keeps scheme, host and path of a URL.
-fn mask_url(word: &str) -> String {
-    let Some(scheme) = word.find("://") else {
-        return word.to_owned();
-    };
-    let (head, tail) = word.split_at(scheme + 3);
-    let (tail, query) = match tail.split_once('?') {
-        Some((tail, _)) => (tail, "?[masked]"),
-        None => (tail, ""),
-    };
-    let host_end = tail.find('/').unwrap_or(tail.len());
-    let tail = match tail[..host_end].rfind('@') {
-        Some(at) => format!("[masked]{}", &tail[at..]),
-        None => tail.to_owned(),
-    };
-    format!("{head}{tail}{query}")
+/// Keeps scheme, host and path of every URL: a compact document is one word with several.
+fn mask_urls(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some(scheme) = rest.find("://") {
+        let (head, tail) = rest.split_at(scheme + 3);
+        out.push_str(head);
+        let end = tail.find(['"', '\\', '<', '>']).unwrap_or(tail.len());
+        let (url, after) = tail.split_at(end);
+        let (url, query) = match url.split_once('?') {
+            Some((url, _)) => (url, "?[masked]"),
+            None => (url, ""),
+        };
+        let host_end = url.find('/').unwrap_or(url.len());
+        match url[..host_end].rfind('@') {
+            Some(at) => {
+                out.push_str(MASK);
+                out.push_str(&url[at..]);
+            }
+            None => out.push_str(url),
+        }
+        out.push_str(query);
+        rest = after;
+    }
+    out + rest
 }
 
 #[cfg(test)]

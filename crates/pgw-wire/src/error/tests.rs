@@ -260,8 +260,6 @@ fn reports_within_reports_are_found() {
         (400, r#"{"response":{"error":"prompt is too long"}}"#, Fault::ContextLength),
         (400, r#"{"error_msg":"prompt is too long"}"#, Fault::ContextLength),
         (404, "<html><title>404: this model of a page</title></html>", Fault::BadEndpoint),
-        // A budget in flight frees itself.
-        (402, r#"{"error":{"message":"in flight, try again in 2s"}}"#, Fault::RateLimit),
     ] {
         assert_eq!(fault(status, body), wanted, "{body}");
     }

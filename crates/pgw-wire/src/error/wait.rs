@@ -31,12 +31,15 @@ fn retry_after(text: &str, context: &ErrorContext<'_>) -> Option<Duration> {
     if let Ok(value) = text.parse::<f64>() {
         return seconds(value);
     }
-    let until = unix_seconds(text)?;
-    // Relative to the service's own clock where it tells the time (duolahypercho/codex-router#573).
+    seconds(unix_seconds(text)? - now(context))
+}
+
+/// Seconds since 1970, by the service's own clock where it tells the time
+/// (duolahypercho/codex-router#573).
+fn now(context: &ErrorContext<'_>) -> f64 {
     let own = (context.headers)("date").and_then(|date| unix_seconds(&date));
     #[expect(clippy::cast_precision_loss, reason = "milliseconds of this century fit")]
-    let now = own.unwrap_or(context.now_unix_ms as f64 / 1_000.0);
-    seconds(until - now)
+    own.unwrap_or(context.now_unix_ms as f64 / 1_000.0)
 }
 
 fn unix_seconds(date: &str) -> Option<f64> {
@@ -66,10 +69,11 @@ fn go_duration(text: &str) -> Option<Duration> {
     seconds(sum)
 }
 
-/// `Please try again in 4.77s` (elizaOS/eliza#4040).
+/// `Please try again in 4.77s` (elizaOS/eliza#4040), `Please retry after 26 seconds` (Azure).
 fn from_text(message: &str) -> Option<Duration> {
     let lower = message.to_ascii_lowercase();
-    let (_, after) = lower.split_once("try again in ").or_else(|| lower.split_once("retry in "))?;
+    let leads = ["try again in ", "retry in ", "retry after ", "try again after "];
+    let (_, after) = leads.iter().find_map(|lead| lower.split_once(lead))?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(after.len());
     let amount = after[..end].trim_end_matches('.');
     if let Some(wait) = go_duration(amount).filter(|_| !bare_number(amount)) {
@@ -110,8 +114,7 @@ fn from_counters(context: &ErrorContext<'_>) -> Option<Duration> {
         ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
         ("x-ratelimit-remaining", "x-ratelimit-reset"),
     ];
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this century fit")]
-    let now = context.now_unix_ms as f64 / 1_000.0;
+    let now = now(context);
     let waits = counters.iter().filter(|(left, _)| empty(left)).filter_map(|(_, reset)| {
         let text = header(reset)?;
         let Ok(number) = text.trim().parse::<f64>() else {

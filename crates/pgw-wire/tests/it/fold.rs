@@ -21,6 +21,7 @@ pub(crate) struct Seen {
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) usage: UsageReport,
     pub(crate) reason: Option<FinishReason>,
+    pub(crate) raw_reason: Option<String>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) echo: Vec<serde_json::Value>,
     pub(crate) error: Option<CallError>,
@@ -105,6 +106,7 @@ pub(crate) fn fold((events, result): (Vec<ChatEvent>, Result<(), CallError>)) ->
             ChatEvent::Finish(finish) => {
                 seen.warnings = finish.warnings;
                 seen.reason = finish.reasons.into_iter().next();
+                seen.raw_reason = finish.raw_reasons.into_iter().next().flatten();
             }
             ChatEvent::ContentDelta { .. }
             | ChatEvent::ThinkingDelta { .. }

@@ -7,5 +7,8 @@
 )]
 
 mod answer;
+mod errors;
 mod fold;
 mod hostile;
+mod kinds;
+mod requests;

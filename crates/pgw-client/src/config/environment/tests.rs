@@ -19,6 +19,8 @@ fn the_process_counts_over_the_file() {
     environment.overlay(os(&[("A", "process"), ("B", " ")]));
     assert_eq!(text(&environment, "A"), Some(("process".into(), "environment".into())));
     assert_eq!(text(&environment, "B"), None);
+    assert!(environment.is_blank("B") && !environment.is_blank("A"));
+    assert_eq!(environment.place("B"), Some(&Origin::Process));
     assert_eq!(text(&environment, "C"), Some(("file".into(), ".env line 4".into())));
 }
 

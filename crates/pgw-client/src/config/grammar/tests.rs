@@ -5,6 +5,7 @@ use pgw_types::ExposeSecret as _;
 use super::*;
 
 mod documents;
+mod origins;
 mod secrets;
 
 const URL: (&str, &str) = ("LLM__QWEN__1__BASE_URL", "https://a.example/v1");

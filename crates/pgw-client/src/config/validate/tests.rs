@@ -102,13 +102,17 @@ fn a_limit_below_one_call_names_the_number_needed() {
 #[test]
 fn every_other_guard_names_its_place() {
     type Change = fn(&mut GatewaySettings);
-    let cases: [(Change, &str); 24] = [
+    let cases: [(Change, &str); 25] = [
         (|s| s.sources.clear(), "sources: there is no source"),
         (|s| s.sources[1].name = "a".into(), "sources[a].name: is `a`, the name of another"),
         (|s| s.sources[0].base_url = "a.example".into(), "sources[a].base_url: is no URL"),
         (
             |s| s.sources[0].base_url = "file:///x".into(),
             "sources[a].base_url: has the scheme file",
+        ),
+        (
+            |s| s.sources[0].base_url = "canary:secret@a.example".into(),
+            "sources[a].base_url: has no http:// or https://; write the API root",
         ),
         (
             |s| s.sources[0].base_url = "https://u:p@a.example".into(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pgw_types::{CallError, ChatEvent, Fault, Warning};
+use pgw_types::{CallError, ChatEvent, Fault, FinishReason, Warning};
 use serde_json::Value;
 
 use super::{ChoiceState, ChunkDecoder, choice_number};
@@ -59,11 +59,17 @@ impl ChunkDecoder {
             } else {
                 ThinkSplitter::off()
             };
-            self.choices.push(ChoiceState { splitter, tools: Tools::default(), reason: None });
+            let tools = Tools::default();
+            self.choices.push(ChoiceState { splitter, tools, reason: None, whole: false });
         }
         // A finishing chunk may still carry text: read that first (vllm-project/vllm#35705).
-        if let Some(delta) = choice.delta.0.or(choice.message.0) {
-            self.delta(index, delta)?;
+        match (choice.delta.0, choice.message.0) {
+            (Some(delta), _) => self.delta(index, delta)?,
+            (None, Some(message)) => {
+                self.choices[index].whole = true;
+                self.delta(index, message)?;
+            }
+            (None, None) => {}
         }
         if !choice.logprobs.is_null() {
             let value = choice.logprobs.into_value();
@@ -75,7 +81,11 @@ impl ChunkDecoder {
         match meaning(word) {
             Finished::Ended(reason) => {
                 let raw = (reason.as_str() != word).then(|| word.to_owned());
-                self.choices[index].reason.get_or_insert((reason, raw));
+                let known = &mut self.choices[index].reason;
+                // Some write stop on every chunk: any other word says more.
+                if known.as_ref().is_none_or(|(known, _)| *known == FinishReason::Stop) {
+                    *known = Some((reason, raw));
+                }
                 Ok(())
             }
             Finished::Broke => Err(CallError::new(
@@ -110,14 +120,17 @@ impl ChunkDecoder {
         function: Option<FunctionPiece<'_>>,
     ) -> Result<(), TooMany> {
         let choice = choice_number(index);
+        let whole = self.choices[index].whole;
         for piece in pieces {
-            let place = Place { answer_id: &self.id, call_id: &self.context.call_id, choice };
+            let place =
+                Place { answer_id: &self.id, call_id: &self.context.call_id, choice, whole };
             if let Some(delta) = self.choices[index].tools.take(place, piece)? {
                 self.live(ChatEvent::ToolDelta(delta));
             }
         }
         if let Some(function) = function {
-            let place = Place { answer_id: &self.id, call_id: &self.context.call_id, choice };
+            let place =
+                Place { answer_id: &self.id, call_id: &self.context.call_id, choice, whole };
             let delta = self.choices[index].tools.take_function(place, function)?;
             self.live(ChatEvent::ToolDelta(delta));
         }
@@ -187,8 +200,12 @@ impl ChunkDecoder {
     /// Content as a list of parts: text, and thinking as Mistral sends it.
     fn content_parts(&mut self, index: usize, parts: &Value) {
         for part in parts.as_array().into_iter().flatten() {
-            if let Some(text) = part.get("text").and_then(Value::as_str) {
-                self.content(index, Cow::Borrowed(text));
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+            if let Some(text) = part.as_str().or_else(|| part.get("text")?.as_str()) {
+                match kind {
+                    "thinking" | "reasoning" => self.think(index, text.to_owned()),
+                    _ => self.content(index, Cow::Borrowed(text)),
+                }
             }
             if let Some(thinking) = part.get("thinking") {
                 self.think(index, thinking_text(thinking));

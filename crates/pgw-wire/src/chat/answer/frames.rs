@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ChunkDecoder, End};
 use crate::{
-    chat::chunk::Chunk,
+    chat::{chunk::Chunk, surrogate::replace_halves},
     error::{self, ErrorContext},
     sse::SseEvent,
 };
@@ -32,7 +32,7 @@ impl ChunkDecoder {
     }
 
     pub(super) fn take_document(&mut self, json: &[u8]) -> Result<(), CallError> {
-        let text = self.text_of(json);
+        let text = self.text_of(json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json));
         let parse = match self.chunk(&text) {
             Ok(result) => return result,
             Err(parse) => parse,
@@ -147,6 +147,14 @@ impl ChunkDecoder {
 
     /// Takes one JSON document in. The outer error: it is no JSON.
     fn chunk(&mut self, text: &str) -> Result<Result<(), CallError>, serde_json::Error> {
+        self.strict_chunk(text).or_else(|parse| match replace_halves(text) {
+            // A service cut a character in two between its escapes (elie222/rakazo#416).
+            Some(mended) => self.strict_chunk(&mended),
+            None => Err(parse),
+        })
+    }
+
+    fn strict_chunk(&mut self, text: &str) -> Result<Result<(), CallError>, serde_json::Error> {
         if text.as_bytes().trim_ascii_start().starts_with(b"[") {
             // Google reports errors in a list (google-gemini/gemini-cli#6454).
             let _: Value = serde_json::from_str(text)?;
