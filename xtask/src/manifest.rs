@@ -59,7 +59,7 @@ pub(crate) fn dependencies(manifest: &str) -> Vec<Written> {
         match found.iter_mut().find(|written| written.name == *name && written.table == table) {
             Some(written) => written.from_workspace |= from_workspace,
             None => {
-                found.push(Written { name: name.clone(), table, from_workspace, line: entry.line })
+                found.push(Written { name: name.clone(), table, from_workspace, line: entry.line });
             }
         }
     }

@@ -41,6 +41,8 @@ pub struct Layer {
     pub dir: &'static str,
     /// What of ours it may use by normal and build dependencies, and so by dev-dependencies too.
     pub may_use: MayUse,
+    /// What of ours it may use by dev-dependencies besides.
+    pub may_use_in_tests: &'static [&'static str],
 }
 
 /// The crates of ours that a crate may use.

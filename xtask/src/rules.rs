@@ -88,10 +88,16 @@ const LAYERS: &[Layer] = &[
     room("xtask", "xtask", MayUse::Only(&[])),
     room("pgw-tests", "tests", MayUse::Anything),
     room("pgw-bench", "benches", MayUse::Anything),
+    // An example stands where a user stands: it depends on what the page it belongs to says is
+    // enough, and its tests show how the assembly takes it (PRT-024).
+    Layer {
+        may_use_in_tests: &["pgw-client"],
+        ..room("custom-store", "examples/custom-store", ROOM)
+    },
 ];
 
 const fn room(name: &'static str, dir: &'static str, may_use: MayUse) -> Layer {
-    Layer { name, dir, may_use }
+    Layer { name, dir, may_use, may_use_in_tests: &[] }
 }
 
 const VENDOR_SDKS: &[&str] = &[

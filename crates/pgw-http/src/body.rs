@@ -73,11 +73,7 @@ impl Body {
         place: Option<OwnedSemaphorePermit>,
     ) -> Self {
         Self {
-            raw: Some(Raw {
-                incoming,
-                silence,
-                _place: place,
-            }),
+            raw: Some(Raw { incoming, silence, _place: place }),
             decoder: coding.map(|coding| Box::new(Decoder::new(coding))),
         }
     }
@@ -137,10 +133,7 @@ impl Body {
                 return Poll::Ready(Some(piece));
             }
             let Some(raw) = &mut self.raw else {
-                let rest = self
-                    .decoder
-                    .as_mut()
-                    .and_then(|rest| rest.finish().transpose());
+                let rest = self.decoder.as_mut().and_then(|rest| rest.finish().transpose());
                 return Poll::Ready(rest);
             };
             match (ready!(raw.poll_bytes(cx)), &mut self.decoder) {
@@ -171,8 +164,6 @@ impl Stream for Body {
 /// Shows no content.
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Body")
-            .field("ended", &self.raw.is_none())
-            .finish_non_exhaustive()
+        f.debug_struct("Body").field("ended", &self.raw.is_none()).finish_non_exhaustive()
     }
 }

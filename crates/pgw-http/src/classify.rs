@@ -24,11 +24,7 @@ fn kind_before_head(error: &hyper_util::client::legacy::Error) -> HttpErrorKind 
             return kind;
         }
     }
-    if error.is_connect() {
-        HttpErrorKind::Connect
-    } else {
-        HttpErrorKind::ConnectionClosed
-    }
+    if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::ConnectionClosed }
 }
 
 /// A body that failed after its response head.
@@ -69,25 +65,15 @@ fn decisive(error: &hyper::Error) -> Option<HttpErrorKind> {
 /// The kind of a failed TCP connection.
 pub(crate) fn tcp(error: &(dyn StdError + 'static)) -> HttpErrorKind {
     let timed_out = chain(error).any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
+        cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::TimedOut)
     });
-    if timed_out {
-        HttpErrorKind::ConnectTimeout
-    } else {
-        HttpErrorKind::Connect
-    }
+    if timed_out { HttpErrorKind::ConnectTimeout } else { HttpErrorKind::Connect }
 }
 
 /// The kind of a failed TLS handshake: a peer that just hung up said nothing about TLS.
 pub(crate) fn handshake(error: &(dyn StdError + 'static)) -> HttpErrorKind {
     let hung_up = !chain(error).any(is_tls) && chain(error).any(<dyn StdError>::is::<io::Error>);
-    if hung_up {
-        HttpErrorKind::Connect
-    } else {
-        HttpErrorKind::Tls
-    }
+    if hung_up { HttpErrorKind::Connect } else { HttpErrorKind::Tls }
 }
 
 /// `io::Error` hides what it wraps from `source()`, so it is looked into by hand.
@@ -102,9 +88,7 @@ fn is_tls(cause: &(dyn StdError + 'static)) -> bool {
 fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    successors(Some(error), |cause: &&'a (dyn StdError + 'static)| {
-        (*cause).source()
-    })
+    successors(Some(error), |cause: &&'a (dyn StdError + 'static)| (*cause).source())
 }
 
 #[cfg(test)]

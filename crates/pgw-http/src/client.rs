@@ -69,12 +69,7 @@ impl HttpClient {
     /// [`HttpSetupError`] when a proxy URL or a certificate cannot be used, or the system has no
     /// trust store.
     pub fn new(mut options: HttpOptions) -> Result<Self, HttpSetupError> {
-        let proxies = options
-            .proxy
-            .take()
-            .map(Proxies::new)
-            .transpose()?
-            .map(Arc::new);
+        let proxies = options.proxy.take().map(Proxies::new).transpose()?.map(Arc::new);
         let tls = tls::client_config(&options.tls)?;
         let connector = Connector::new(&options, proxies.clone(), tls);
         let mut builder = Client::builder(TokioExecutor::new());
@@ -129,17 +124,11 @@ impl HttpClient {
             && !request.headers().contains_key(PROXY_AUTHORIZATION)
             && let Some(credentials) = proxies.forward_credentials(request.uri())
         {
-            request
-                .headers_mut()
-                .insert(PROXY_AUTHORIZATION, credentials);
+            request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
         }
         let request = request.map(Full::new);
         let head = match shared.read_timeout {
-            None => shared
-                .client
-                .request(request)
-                .await
-                .map_err(classify::before_head)?,
+            None => shared.client.request(request).await.map_err(classify::before_head)?,
             Some(limit) => shared.head_within(limit, request).await?,
         };
         Ok(shared.response(head, place))
@@ -178,11 +167,7 @@ impl Shared {
         let (parts, incoming) = head.into_parts();
         let mut headers = parts.headers;
         // An empty body (HEAD, 204, 304) keeps the headers that describe what is not there.
-        let coding = if incoming.is_end_stream() {
-            None
-        } else {
-            Coding::of(&headers)
-        };
+        let coding = if incoming.is_end_stream() { None } else { Coding::of(&headers) };
         if coding.is_some() {
             headers.remove(CONTENT_ENCODING);
             headers.remove(CONTENT_LENGTH);

@@ -70,11 +70,7 @@ impl Connector {
             }
             HttpsConnector::from((dial.clone(), tls))
         });
-        Self(Arc::new(Opener {
-            dial,
-            https,
-            limit: options.connect_timeout,
-        }))
+        Self(Arc::new(Opener { dial, https, limit: options.connect_timeout }))
     }
 }
 
@@ -89,17 +85,10 @@ impl Opener {
                 Reason("TLS is switched off for this client"),
             ));
         };
-        https
-            .clone()
-            .call(target)
-            .await
-            .map_err(|error| match error.downcast::<DialError>() {
-                Ok(dial) => *dial,
-                Err(error) => DialError {
-                    kind: classify::handshake(&*error),
-                    source: error,
-                },
-            })
+        https.clone().call(target).await.map_err(|error| match error.downcast::<DialError>() {
+            Ok(dial) => *dial,
+            Err(error) => DialError { kind: classify::handshake(&*error), source: error },
+        })
     }
 }
 
@@ -117,11 +106,11 @@ impl Service<Uri> for Connector {
         Box::pin(async move {
             match opener.limit {
                 None => opener.open(target).await,
-                Some(limit) => tokio::time::timeout(limit, opener.open(target))
-                    .await
-                    .unwrap_or_else(|late| {
+                Some(limit) => {
+                    tokio::time::timeout(limit, opener.open(target)).await.unwrap_or_else(|late| {
                         Err(DialError::new(HttpErrorKind::ConnectTimeout, late))
-                    }),
+                    })
+                }
             }
         })
     }
@@ -138,28 +127,19 @@ struct Dial {
 
 impl Dial {
     async fn dial(&self, target: Uri) -> Result<Dialled, DialError> {
-        let route = self
-            .proxies
-            .as_ref()
-            .map_or(Route::Direct, |proxies| proxies.route(&target));
+        let route = self.proxies.as_ref().map_or(Route::Direct, |proxies| proxies.route(&target));
         match route {
             Route::Direct => {
                 let tcp = self.tcp.clone().call(target).await;
                 let tcp = tcp.map_err(|error| DialError::new(classify::tcp(&error), error))?;
-                Ok(Dialled {
-                    stream: MaybeHttpsStream::Http(tcp),
-                    forwarded: false,
-                })
+                Ok(Dialled { stream: MaybeHttpsStream::Http(tcp), forwarded: false })
             }
             Route::Forward(_) if self.h2_only => Err(DialError::proxy(Reason(
                 "HTTP/2 with prior knowledge cannot pass through a forward proxy",
             ))),
             Route::Forward(proxy) => {
                 let stream = self.to_proxy().reach(proxy.uri().clone()).await;
-                Ok(Dialled {
-                    stream: stream.map_err(DialError::proxy)?,
-                    forwarded: true,
-                })
+                Ok(Dialled { stream: stream.map_err(DialError::proxy)?, forwarded: true })
             }
             Route::Tunnel(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.uri().clone(), self.to_proxy());
@@ -167,37 +147,24 @@ impl Dial {
                     tunnel = tunnel.with_auth(credentials.clone());
                 }
                 let stream = tunnel.call(target).await.map_err(DialError::proxy)?;
-                Ok(Dialled {
-                    stream,
-                    forwarded: false,
-                })
+                Ok(Dialled { stream, forwarded: false })
             }
             Route::Socks(proxy) => {
                 let address = with_port(proxy.uri().clone(), SOCKS_PORT);
-                let default = if target.scheme() == Some(&Scheme::HTTP) {
-                    80
-                } else {
-                    443
-                };
+                let default = if target.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
                 let target = with_port(target, default).map_err(DialError::proxy)?;
                 let mut socks = SocksV5::new(address.map_err(DialError::proxy)?, self.tcp.clone());
                 if let Some((user, password)) = proxy.raw_auth() {
                     socks = socks.with_auth(user.to_owned(), password.to_owned());
                 }
                 let tcp = socks.call(target).await.map_err(DialError::proxy)?;
-                Ok(Dialled {
-                    stream: MaybeHttpsStream::Http(tcp),
-                    forwarded: false,
-                })
+                Ok(Dialled { stream: MaybeHttpsStream::Http(tcp), forwarded: false })
             }
         }
     }
 
     fn to_proxy(&self) -> ToProxy {
-        ToProxy {
-            tcp: self.tcp.clone(),
-            tls: self.tls_to_proxy.clone(),
-        }
+        ToProxy { tcp: self.tcp.clone(), tls: self.tls_to_proxy.clone() }
     }
 }
 
@@ -260,11 +227,7 @@ impl Service<Uri> for ToProxy {
     }
 
     fn call(&mut self, proxy: Uri) -> Self::Future {
-        Self {
-            tcp: self.tcp.clone(),
-            tls: self.tls.clone(),
-        }
-        .reach(proxy)
+        Self { tcp: self.tcp.clone(), tls: self.tls.clone() }.reach(proxy)
     }
 }
 
@@ -331,10 +294,7 @@ pub(crate) struct DialError {
 
 impl DialError {
     fn new(kind: HttpErrorKind, source: impl Into<BoxError>) -> Self {
-        Self {
-            kind,
-            source: source.into(),
-        }
+        Self { kind, source: source.into() }
     }
 
     fn proxy(source: impl Into<BoxError>) -> Self {

@@ -126,14 +126,10 @@ impl Decoder {
     pub(crate) fn next_piece(&mut self) -> Result<Option<Bytes>, HttpError> {
         while self.holds_more || !self.input.is_empty() {
             let first_byte = self.input.first().copied().unwrap_or_default();
-            let codec = self
-                .codec
-                .get_or_insert_with(|| self.coding.codec(first_byte));
+            let codec = self.codec.get_or_insert_with(|| self.coding.codec(first_byte));
             if self.complete {
                 if !self.coding.concatenates() {
-                    return Err(invalid(Reason(
-                        "bytes follow the end of the compressed stream",
-                    )));
+                    return Err(invalid(Reason("bytes follow the end of the compressed stream")));
                 }
                 codec.reinit().map_err(invalid)?;
                 self.complete = false;
@@ -188,9 +184,7 @@ fn invalid(error: impl Into<BoxError>) -> HttpError {
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decoder")
-            .field("coding", &self.coding)
-            .finish_non_exhaustive()
+        f.debug_struct("Decoder").field("coding", &self.coding).finish_non_exhaustive()
     }
 }
 

@@ -120,10 +120,7 @@ impl HttpError {
     }
 
     pub(crate) fn new(kind: HttpErrorKind, source: impl Into<BoxError>) -> Self {
-        Self {
-            kind,
-            source: Some(source.into()),
-        }
+        Self { kind, source: Some(source.into()) }
     }
 
     pub(crate) fn bare(kind: HttpErrorKind) -> Self {

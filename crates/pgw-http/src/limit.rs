@@ -19,10 +19,7 @@ pub(crate) struct HostLimits {
 
 impl HostLimits {
     pub(crate) fn new(places: NonZeroUsize) -> Self {
-        Self {
-            places: places.get().min(Semaphore::MAX_PERMITS),
-            hosts: Mutex::new(HashMap::new()),
-        }
+        Self { places: places.get().min(Semaphore::MAX_PERMITS), hosts: Mutex::new(HashMap::new()) }
     }
 
     /// Waits in order for a place; the place is free again when the permit is dropped.
@@ -39,8 +36,6 @@ impl HostLimits {
             Arc::clone(host)
         };
         // Only a closed semaphore refuses, and nobody closes these.
-        host.acquire_owned()
-            .await
-            .map_err(|error| HttpError::new(HttpErrorKind::Other, error))
+        host.acquire_owned().await.map_err(|error| HttpError::new(HttpErrorKind::Other, error))
     }
 }

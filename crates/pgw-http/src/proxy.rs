@@ -31,20 +31,12 @@ impl Proxies {
     pub(crate) fn new(settings: ProxySettings) -> Result<Self, HttpSetupError> {
         let text =
             |value: Option<String>| value.map_or_else(String::new, |text| text.trim().to_owned());
-        let (http, https, all) = (
-            text(settings.http),
-            text(settings.https),
-            text(settings.all),
-        );
+        let (http, https, all) = (text(settings.http), text(settings.https), text(settings.all));
         for (setting, url) in [("http", &http), ("https", &https), ("all", &all)] {
             check(url).map_err(|problem| HttpSetupError::Proxy { setting, problem })?;
         }
-        let matcher = Matcher::builder()
-            .http(http)
-            .https(https)
-            .all(all)
-            .no(text(settings.no_proxy))
-            .build();
+        let matcher =
+            Matcher::builder().http(http).https(https).all(all).no(text(settings.no_proxy)).build();
         Ok(Self(matcher))
     }
 
@@ -93,10 +85,7 @@ fn check(url: &str) -> Result<(), &'static str> {
 
 /// The names and addresses of this machine: RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
 fn is_loopback(host: &str) -> bool {
-    let host = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = host.parse::<IpAddr>() {
         return address.to_canonical().is_loopback();
     }

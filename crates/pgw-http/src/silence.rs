@@ -20,11 +20,7 @@ pub(crate) struct Silence {
 
 impl Silence {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self {
-            limit,
-            since: None,
-            timer: None,
-        }
+        Self { limit, since: None, timer: None }
     }
 
     /// Something was read: the silence is over.
@@ -35,16 +31,10 @@ impl Silence {
     /// Nothing can be read now: ready when that has been so for too long.
     pub(crate) fn poll_too_long(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // A limit so long that it cannot be written as a point in time never ends.
-        let Some(end) = self
-            .since
-            .get_or_insert_with(Instant::now)
-            .checked_add(self.limit)
-        else {
+        let Some(end) = self.since.get_or_insert_with(Instant::now).checked_add(self.limit) else {
             return Poll::Pending;
         };
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
         while timer.as_mut().poll(cx).is_ready() {
             if timer.deadline() >= end {
                 return Poll::Ready(());

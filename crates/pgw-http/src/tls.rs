@@ -22,22 +22,17 @@ pub(crate) fn client_config(trust: &TlsTrust) -> Result<Option<ClientConfig>, Ht
     let verified = match trust {
         TlsTrust::PlaintextOnly => return Ok(None),
         TlsTrust::Only(pem) => builder.with_root_certificates(roots(pem)?),
-        TlsTrust::System => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(
-                Verifier::new(provider)
-                    .map_err(|error| HttpSetupError::SystemTrust(error.into()))?,
-            )),
+        TlsTrust::System => builder.dangerous().with_custom_certificate_verifier(Arc::new(
+            Verifier::new(provider).map_err(|error| HttpSetupError::SystemTrust(error.into()))?,
+        )),
         TlsTrust::SystemAnd(pem) => {
             // Checked one by one first, so that the fault is named as the extra certificates'.
             let extra = certificates(pem)?;
             roots(pem)?;
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(
-                    Verifier::new_with_extra_roots(extra, provider)
-                        .map_err(|error| HttpSetupError::SystemTrust(error.into()))?,
-                ))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(
+                Verifier::new_with_extra_roots(extra, provider)
+                    .map_err(|error| HttpSetupError::SystemTrust(error.into()))?,
+            ))
         }
     };
     Ok(Some(verified.with_no_client_auth()))
@@ -46,22 +41,21 @@ pub(crate) fn client_config(trust: &TlsTrust) -> Result<Option<ClientConfig>, Ht
 fn roots(pem: &[u8]) -> Result<RootCertStore, HttpSetupError> {
     let mut store = RootCertStore::empty();
     for certificate in certificates(pem)? {
-        store
-            .add(certificate)
-            .map_err(|error| HttpSetupError::Certificates {
-                problem: "one of them cannot be a trust anchor",
-                source: Some(error.into()),
-            })?;
+        store.add(certificate).map_err(|error| HttpSetupError::Certificates {
+            problem: "one of them cannot be a trust anchor",
+            source: Some(error.into()),
+        })?;
     }
     Ok(store)
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, HttpSetupError> {
-    let found: Vec<_> = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(|error| HttpSetupError::Certificates {
-            problem: "they are not valid PEM",
-            source: Some(Box::new(error)),
+    let found: Vec<_> =
+        CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| {
+            HttpSetupError::Certificates {
+                problem: "they are not valid PEM",
+                source: Some(Box::new(error)),
+            }
         })?;
     if found.is_empty() {
         return Err(HttpSetupError::Certificates {

@@ -94,15 +94,9 @@ impl Split {
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
     /// A body known as a whole.
-    Whole {
-        media: Option<&'static str>,
-        bytes: Bytes,
-    },
+    Whole { media: Option<&'static str>, bytes: Bytes },
     /// A body sent step by step.
-    Stepped {
-        media: &'static str,
-        steps: Vec<Step>,
-    },
+    Stepped { media: &'static str, steps: Vec<Step> },
     /// The whole response, head included.
     Raw(Vec<Step>),
     /// A chat answer that depends on the request.
@@ -140,60 +134,39 @@ impl Answer {
     /// A status with an empty body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
-        Self::of(Content::Whole {
-            media: None,
-            bytes: Bytes::new(),
-        })
-        .status(status)
+        Self::of(Content::Whole { media: None, bytes: Bytes::new() }).status(status)
     }
 
     /// A status with a JSON body.
     #[must_use]
     pub fn json(status: u16, value: &Value) -> Self {
-        Self::of(Content::Whole {
-            media: Some(JSON),
-            bytes: value.to_string().into(),
-        })
-        .status(status)
+        Self::of(Content::Whole { media: Some(JSON), bytes: value.to_string().into() })
+            .status(status)
     }
 
     /// A status with a plain text body.
     #[must_use]
     pub fn text(status: u16, text: impl Into<String>) -> Self {
         let bytes = Bytes::from(text.into());
-        Self::of(Content::Whole {
-            media: Some("text/plain; charset=utf-8"),
-            bytes,
-        })
-        .status(status)
+        Self::of(Content::Whole { media: Some("text/plain; charset=utf-8"), bytes }).status(status)
     }
 
     /// A status with these bytes as the body, without a content type.
     #[must_use]
     pub fn bytes(status: u16, bytes: impl Into<Bytes>) -> Self {
-        Self::of(Content::Whole {
-            media: None,
-            bytes: bytes.into(),
-        })
-        .status(status)
+        Self::of(Content::Whole { media: None, bytes: bytes.into() }).status(status)
     }
 
     /// Status 200 with `text/event-stream`, sent step by step.
     #[must_use]
     pub fn sse(steps: impl IntoIterator<Item = Step>) -> Self {
-        Self::of(Content::Stepped {
-            media: EVENT_STREAM,
-            steps: steps.into_iter().collect(),
-        })
+        Self::of(Content::Stepped { media: EVENT_STREAM, steps: steps.into_iter().collect() })
     }
 
     /// Status 200 with `application/json`, sent step by step.
     #[must_use]
     pub fn chunks(steps: impl IntoIterator<Item = Step>) -> Self {
-        Self::of(Content::Stepped {
-            media: JSON,
-            steps: steps.into_iter().collect(),
-        })
+        Self::of(Content::Stepped { media: JSON, steps: steps.into_iter().collect() })
     }
 
     /// A whole response, status line included, after which the connection closes.
@@ -217,10 +190,7 @@ impl Answer {
     /// An `OpenAI` error body `{"error": {message, type, param, code}}`.
     #[must_use]
     pub fn error(status: u16, code: &str, message: &str) -> Self {
-        Self::json(
-            status,
-            &error_body(message, error_type(status), None, Some(code)),
-        )
+        Self::json(status, &error_body(message, error_type(status), None, Some(code)))
     }
 
     /// Sets the status; a raw answer carries its own.

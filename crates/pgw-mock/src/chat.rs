@@ -84,20 +84,14 @@ impl ChatReply {
     /// An answer with this text.
     #[must_use]
     pub fn new(content: impl Into<String>) -> Self {
-        Self {
-            content: Some(content.into()),
-            ..Self::default()
-        }
+        Self { content: Some(content.into()), ..Self::default() }
     }
 
     /// An answer whose stream has exactly these text pieces.
     #[must_use]
     pub fn from_deltas<T: Into<String>>(deltas: impl IntoIterator<Item = T>) -> Self {
         let deltas = deltas.into_iter().map(Into::into).collect();
-        Self {
-            deltas: Some(deltas),
-            ..Self::default()
-        }
+        Self { deltas: Some(deltas), ..Self::default() }
     }
 
     /// Sends thinking before the text, in the field `reasoning_content` (`DeepSeek` API reference).
@@ -110,10 +104,7 @@ impl ChatReply {
     /// Adds a tool call; `arguments` is sent as it is, valid JSON or not.
     #[must_use]
     pub fn tool_call(mut self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        self.tool_calls.push(ToolCall {
-            name: name.into(),
-            arguments: arguments.into(),
-        });
+        self.tool_calls.push(ToolCall { name: name.into(), arguments: arguments.into() });
         self
     }
 
@@ -161,10 +152,8 @@ impl ChatReply {
         }
         let deltas = self.pieces().len();
         if let Some(fault) = self.breaks.filter(|fault| fault.after > deltas) {
-            let message = format!(
-                "{} is more than the {deltas} deltas; write at most that",
-                fault.after
-            );
+            let message =
+                format!("{} is more than the {deltas} deltas; write at most that", fault.after);
             problems.push(Problem::new(format!("{at}.break.after"), message));
         }
     }
@@ -181,10 +170,7 @@ impl ChatReply {
     fn completion(&self, facts: &Facts, serial: usize) -> Vec<Step> {
         let mut message = Map::new();
         message.insert("role".into(), "assistant".into());
-        message.insert(
-            "content".into(),
-            self.text().map_or(Value::Null, Value::from),
-        );
+        message.insert("content".into(), self.text().map_or(Value::Null, Value::from));
         if let Some(thinking) = &self.thinking {
             message.insert("reasoning_content".into(), thinking.as_str().into());
         }
@@ -226,10 +212,7 @@ impl ChatReply {
             Step::event(&body)
         };
         let choice = |delta: Value, finish: Option<&str>| {
-            chunk(
-                json!([{"index": 0, "delta": delta, "finish_reason": finish}]),
-                None,
-            )
+            chunk(json!([{"index": 0, "delta": delta, "finish_reason": finish}]), None)
         };
 
         let mut events = vec![choice(json!({"role": "assistant", "content": ""}), None)];
@@ -254,9 +237,7 @@ impl ChatReply {
         events.push(Step::done());
 
         let mut steps = Vec::with_capacity(events.len() * 2);
-        let fault = self
-            .breaks
-            .map(|fault| (before_text + fault.after, fault.with.step()));
+        let fault = self.breaks.map(|fault| (before_text + fault.after, fault.with.step()));
         for (index, event) in events.into_iter().enumerate() {
             if let Some((_, step)) = fault.as_ref().filter(|(after, _)| *after == index) {
                 steps.push(step.clone());
@@ -271,10 +252,7 @@ impl ChatReply {
 
     /// The whole text; `None` when the answer has none (only tool calls).
     fn text(&self) -> Option<String> {
-        self.deltas
-            .as_ref()
-            .map(|deltas| deltas.concat())
-            .or_else(|| self.content.clone())
+        self.deltas.as_ref().map(|deltas| deltas.concat()).or_else(|| self.content.clone())
     }
 
     fn pieces(&self) -> Vec<&str> {
@@ -286,10 +264,7 @@ impl ChatReply {
     }
 
     fn model_for<'a>(&'a self, facts: &'a Facts) -> &'a str {
-        self.model
-            .as_deref()
-            .or(facts.model.as_deref())
-            .unwrap_or("mock-model")
+        self.model.as_deref().or(facts.model.as_deref()).unwrap_or("mock-model")
     }
 
     fn finish(&self) -> &str {

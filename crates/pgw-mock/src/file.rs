@@ -96,14 +96,9 @@ struct ErrorForm {
 pub(crate) fn read(text: &str) -> Result<Scenario, ScenarioError> {
     let mut source = serde_json::Deserializer::from_str(text);
     let form: ScenarioForm = serde_path_to_error::deserialize(&mut source).map_err(|fault| {
-        ScenarioError::one(Problem::new(
-            fault.path().to_string(),
-            fault.inner().to_string(),
-        ))
+        ScenarioError::one(Problem::new(fault.path().to_string(), fault.inner().to_string()))
     })?;
-    source
-        .end()
-        .map_err(|fault| ScenarioError::one(Problem::new(".", fault.to_string())))?;
+    source.end().map_err(|fault| ScenarioError::one(Problem::new(".", fault.to_string())))?;
 
     let mut problems = Vec::new();
     let mut scenario = Scenario::new();
@@ -156,10 +151,7 @@ impl AnswerForm {
         .collect();
         if given.len() > 1 {
             let given = given.join(", ");
-            problems.push(Problem::new(
-                at,
-                format!("has {given} at once; keep one of them"),
-            ));
+            problems.push(Problem::new(at, format!("has {given} at once; keep one of them")));
         }
         if self.status.is_some() && (self.raw.is_some() || self.error.is_some()) {
             problems.push(Problem::new(
@@ -201,27 +193,19 @@ impl AnswerForm {
 impl BodyForm {
     fn content(self, at: &str, problems: &mut Vec<Problem>) -> Content {
         match self {
-            Self::Json(value) => Content::Whole {
-                media: Some(JSON),
-                bytes: value.to_string().into(),
-            },
-            Self::Text(text) => Content::Whole {
-                media: Some("text/plain; charset=utf-8"),
-                bytes: text.into(),
-            },
+            Self::Json(value) => {
+                Content::Whole { media: Some(JSON), bytes: value.to_string().into() }
+            }
+            Self::Text(text) => {
+                Content::Whole { media: Some("text/plain; charset=utf-8"), bytes: text.into() }
+            }
             Self::Base64(text) => {
                 let at = format!("{at}.base64");
-                Content::Whole {
-                    media: None,
-                    bytes: decode(&text, &at, problems),
-                }
+                Content::Whole { media: None, bytes: decode(&text, &at, problems) }
             }
             Self::Chunks(chunks) => {
                 let at = format!("{at}.chunks");
-                Content::Stepped {
-                    media: JSON,
-                    steps: steps(chunks, plain, &at, problems),
-                }
+                Content::Stepped { media: JSON, steps: steps(chunks, plain, &at, problems) }
             }
         }
     }
@@ -241,12 +225,7 @@ impl BodyForm {
 impl ErrorForm {
     fn build(self) -> Answer {
         let kind = self.kind.as_deref().unwrap_or(error_type(self.status));
-        let body = error_body(
-            &self.message,
-            kind,
-            self.param.as_deref(),
-            self.code.as_deref(),
-        );
+        let body = error_body(&self.message, kind, self.param.as_deref(), self.code.as_deref());
         Answer::json(self.status, &body)
     }
 }
@@ -289,10 +268,7 @@ fn decode(text: &str, at: &str, problems: &mut Vec<Problem>) -> Bytes {
 
 fn header_values(name: &str, value: Value, at: &str, problems: &mut Vec<Problem>) -> Vec<String> {
     if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-        problems.push(Problem::new(
-            at,
-            "is not a header name; use letters, digits and hyphens",
-        ));
+        problems.push(Problem::new(at, "is not a header name; use letters, digits and hyphens"));
     }
     let values = match value {
         Value::Array(values) => values,
@@ -304,15 +280,9 @@ fn header_values(name: &str, value: Value, at: &str, problems: &mut Vec<Problem>
             // A line break would end the header; broken heads are written with `raw`.
             Value::String(text) if !text.contains(['\r', '\n', '\0']) => texts.push(text),
             Value::String(_) => {
-                problems.push(Problem::new(
-                    at,
-                    "holds a line break; use raw for a broken head",
-                ));
+                problems.push(Problem::new(at, "holds a line break; use raw for a broken head"));
             }
-            _ => problems.push(Problem::new(
-                at,
-                "must be text or a list of texts; add quotes",
-            )),
+            _ => problems.push(Problem::new(at, "must be text or a list of texts; add quotes")),
         }
     }
     texts

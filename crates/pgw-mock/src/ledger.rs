@@ -40,37 +40,25 @@ impl Counters {
     /// Requests received by all endpoints.
     #[must_use]
     pub fn received(&self) -> u64 {
-        self.endpoints
-            .iter()
-            .map(|endpoint| endpoint.received)
-            .sum()
+        self.endpoints.iter().map(|endpoint| endpoint.received).sum()
     }
 
     /// Answers sent whole by all endpoints.
     #[must_use]
     pub fn answered(&self) -> u64 {
-        self.endpoints
-            .iter()
-            .map(|endpoint| endpoint.answered)
-            .sum()
+        self.endpoints.iter().map(|endpoint| endpoint.answered).sum()
     }
 
     /// Answers that the client did not wait for, over all endpoints.
     #[must_use]
     pub fn closed_by_client(&self) -> u64 {
-        self.endpoints
-            .iter()
-            .map(|endpoint| endpoint.closed_by_client)
-            .sum()
+        self.endpoints.iter().map(|endpoint| endpoint.closed_by_client).sum()
     }
 
     /// Requests whose answer has not ended, over all endpoints.
     #[must_use]
     pub fn in_progress(&self) -> u64 {
-        self.endpoints
-            .iter()
-            .map(|endpoint| endpoint.in_progress)
-            .sum()
+        self.endpoints.iter().map(|endpoint| endpoint.in_progress).sum()
     }
 }
 
@@ -149,27 +137,19 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let endpoints = scenario
-            .endpoints()
-            .iter()
-            .map(|endpoint| EndpointCounters {
-                path: endpoint.path().to_owned(),
-                name: endpoint.name().to_owned(),
-                ..EndpointCounters::default()
-            });
+        let endpoints = scenario.endpoints().iter().map(|endpoint| EndpointCounters {
+            path: endpoint.path().to_owned(),
+            name: endpoint.name().to_owned(),
+            ..EndpointCounters::default()
+        });
         let book = Book {
             epoch: 0,
-            counters: Counters {
-                endpoints: endpoints.collect(),
-                ..Counters::default()
-            },
+            counters: Counters { endpoints: endpoints.collect(), ..Counters::default() },
             positions: vec![0; scenario.endpoints().len()],
             requests: VecDeque::new(),
             recorded_bytes: 0,
         };
-        Self {
-            book: Arc::new(watch::Sender::new(book)),
-        }
+        Self { book: Arc::new(watch::Sender::new(book)) }
     }
 
     pub(crate) fn counters(&self) -> Counters {
@@ -218,9 +198,7 @@ impl Ledger {
             book.counters.open_connections += 1;
             book.counters.accepted_connections += 1;
         });
-        OpenConnection {
-            ledger: self.clone(),
-        }
+        OpenConnection { ledger: self.clone() }
     }
 
     /// Counts and records a request that no endpoint takes.
@@ -235,13 +213,8 @@ impl Ledger {
     /// Counts and records a request of an endpoint and takes its next script position.
     pub(crate) fn received(&self, endpoint: usize, name: &str, request: &Request) -> Progress {
         let record = RecordedRequest::new(request, Some(name));
-        let mut progress = Progress {
-            ledger: self.clone(),
-            endpoint,
-            epoch: 0,
-            position: 0,
-            ended: None,
-        };
+        let mut progress =
+            Progress { ledger: self.clone(), endpoint, epoch: 0, position: 0, ended: None };
         self.book.send_modify(|book| {
             book.record(record);
             progress.epoch = book.epoch;
@@ -267,9 +240,7 @@ pub(crate) struct OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.ledger
-            .book
-            .send_modify(|book| book.counters.open_connections -= 1);
+        self.ledger.book.send_modify(|book| book.counters.open_connections -= 1);
     }
 }
 

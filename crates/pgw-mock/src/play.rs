@@ -39,18 +39,13 @@ impl<'a> Plan<'a> {
                 let steps = vec![Step::Data(bytes.clone())];
                 (*media, Cow::Owned(steps), Framing::ContentLength)
             }
-            Content::Stepped { media, steps } => (
-                Some(*media),
-                Cow::Borrowed(steps.as_slice()),
-                Framing::Chunked,
-            ),
+            Content::Stepped { media, steps } => {
+                (Some(*media), Cow::Borrowed(steps.as_slice()), Framing::Chunked)
+            }
             Content::Chat(reply) => {
                 let (media, steps) = reply.render(&request.facts, serial);
-                let framing = if request.facts.stream {
-                    Framing::Chunked
-                } else {
-                    Framing::ContentLength
-                };
+                let framing =
+                    if request.facts.stream { Framing::Chunked } else { Framing::ContentLength };
                 (Some(media), Cow::Owned(steps), framing)
             }
         };
@@ -90,17 +85,9 @@ impl<'a> Plan<'a> {
             delay: answer.delay,
             head,
             chunked: framing == Framing::Chunked && !by_hand && !bodiless,
-            steps: if bodiless {
-                Cow::Owned(Vec::new())
-            } else {
-                steps
-            },
+            steps: if bodiless { Cow::Owned(Vec::new()) } else { steps },
             split: answer.split,
-            after: if close {
-                After::Close
-            } else {
-                After::KeepAlive
-            },
+            after: if close { After::Close } else { After::KeepAlive },
         }
     }
 
@@ -226,14 +213,5 @@ fn header(head: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 fn length(steps: &[Step]) -> usize {
-    steps
-        .iter()
-        .map(|step| {
-            if let Step::Data(bytes) = step {
-                bytes.len()
-            } else {
-                0
-            }
-        })
-        .sum()
+    steps.iter().map(|step| if let Step::Data(bytes) = step { bytes.len() } else { 0 }).sum()
 }

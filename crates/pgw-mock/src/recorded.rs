@@ -83,9 +83,7 @@ impl fmt::Debug for RecordedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let masked = |name: &str| {
             let name = name.to_ascii_lowercase();
-            ["authorization", "key", "token", "cookie"]
-                .iter()
-                .any(|word| name.contains(word))
+            ["authorization", "key", "token", "cookie"].iter().any(|word| name.contains(word))
         };
         let headers: Vec<(&str, &str)> = self
             .headers

@@ -41,9 +41,7 @@ impl Request {
     }
 
     pub(crate) fn path(&self) -> &str {
-        self.target
-            .split_once('?')
-            .map_or(self.target.as_str(), |(path, _)| path)
+        self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
     }
 
     pub(crate) fn bearer(&self) -> Option<&str> {
@@ -107,10 +105,7 @@ pub(crate) enum NoRequest {
 
 impl NoRequest {
     fn bad(message: impl Into<String>) -> Self {
-        Self::Malformed {
-            status: 400,
-            message: message.into(),
-        }
+        Self::Malformed { status: 400, message: message.into() }
     }
 }
 
@@ -150,10 +145,7 @@ impl RequestReader {
             }
             if self.buffer.len() > MAX_HEAD {
                 let message = format!("the head is larger than {MAX_HEAD} bytes");
-                return Err(NoRequest::Malformed {
-                    status: 431,
-                    message,
-                });
+                return Err(NoRequest::Malformed { status: 431, message });
             }
             self.fill(stream).await?;
         };
@@ -166,16 +158,8 @@ impl RequestReader {
             BodyLength::Chunked => self.chunked_body(stream).await?,
         };
         let connection = find(&head.headers, "connection").unwrap_or_default();
-        let says = |word: &str| {
-            connection
-                .split(',')
-                .any(|t| t.trim().eq_ignore_ascii_case(word))
-        };
-        let keep_alive = if head.old_version {
-            says("keep-alive")
-        } else {
-            !says("close")
-        };
+        let says = |word: &str| connection.split(',').any(|t| t.trim().eq_ignore_ascii_case(word));
+        let keep_alive = if head.old_version { says("keep-alive") } else { !says("close") };
         Ok(Request {
             keep_alive,
             facts: Facts::of(&body),
@@ -226,10 +210,7 @@ impl RequestReader {
             .is_some_and(|value| value.eq_ignore_ascii_case("100-continue"));
         if waits && self.buffer.is_empty() {
             let invitation = b"HTTP/1.1 100 Continue\r\n\r\n";
-            stream
-                .write_all(invitation)
-                .await
-                .map_err(|_| NoRequest::Left)?;
+            stream.write_all(invitation).await.map_err(|_| NoRequest::Left)?;
         }
         Ok(())
     }
@@ -322,10 +303,7 @@ impl RequestReader {
 
 fn too_large() -> NoRequest {
     let message = format!("the body is larger than {MAX_BODY} bytes");
-    NoRequest::Malformed {
-        status: 413,
-        message,
-    }
+    NoRequest::Malformed { status: 413, message }
 }
 
 /// The head and its length in bytes; `None` while it is incomplete.
@@ -343,12 +321,7 @@ fn parse_head(buffer: &[u8]) -> Result<Option<(Head, usize)>, NoRequest> {
     let headers: Vec<(String, String)> = parsed
         .headers
         .iter()
-        .map(|header| {
-            (
-                header.name.to_owned(),
-                String::from_utf8_lossy(header.value).into_owned(),
-            )
-        })
+        .map(|header| (header.name.to_owned(), String::from_utf8_lossy(header.value).into_owned()))
         .collect();
     let head = Head {
         method: parsed.method.unwrap_or_default().to_owned(),

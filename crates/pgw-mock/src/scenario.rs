@@ -56,10 +56,7 @@ impl Scenario {
         for (index, endpoint) in self.endpoints.iter().enumerate() {
             let at = format!("endpoints[{index}]");
             endpoint.collect_problems(&at, problems);
-            let first = self
-                .endpoints
-                .iter()
-                .position(|other| other.name() == endpoint.name());
+            let first = self.endpoints.iter().position(|other| other.name() == endpoint.name());
             if let Some(first) = first.filter(|first| *first < index) {
                 problems.push(Problem::new(
                     format!("{at}.name"),
@@ -79,9 +76,7 @@ impl Scenario {
 
     /// The first endpoint that fits, by its position.
     pub(crate) fn find(&self, request: &Request) -> Option<usize> {
-        self.endpoints
-            .iter()
-            .position(|endpoint| endpoint.fits(request))
+        self.endpoints.iter().position(|endpoint| endpoint.fits(request))
     }
 
     /// A list of all endpoints for the 404 answer.
@@ -122,9 +117,7 @@ impl Endpoint {
     /// `POST /v1/chat/completions`, named `chat`.
     #[must_use]
     pub fn chat() -> Self {
-        Self::new("/v1/chat/completions")
-            .method("POST")
-            .named("chat")
+        Self::new("/v1/chat/completions").method("POST").named("chat")
     }
 
     /// Takes only requests of this method.
@@ -192,10 +185,7 @@ impl Endpoint {
 
     fn fits(&self, request: &Request) -> bool {
         self.path == request.path()
-            && self
-                .method
-                .as_deref()
-                .is_none_or(|method| method == request.method)
+            && self.method.as_deref().is_none_or(|method| method == request.method)
             && self.matching.fits(request)
     }
 
@@ -225,10 +215,8 @@ impl Endpoint {
             ));
         }
         if self.answers.is_empty() {
-            problems.push(Problem::new(
-                format!("{at}.answers"),
-                "is empty; give at least one answer",
-            ));
+            problems
+                .push(Problem::new(format!("{at}.answers"), "is empty; give at least one answer"));
         }
         for (index, answer) in self.answers.iter().enumerate() {
             answer.collect_problems(&format!("{at}.answers[{index}]"), problems);
@@ -288,14 +276,9 @@ impl Match {
 
     fn fits(&self, request: &Request) -> bool {
         let facts = &request.facts;
-        self.model
-            .as_ref()
-            .is_none_or(|model| facts.model.as_ref() == Some(model))
+        self.model.as_ref().is_none_or(|model| facts.model.as_ref() == Some(model))
             && self.stream.is_none_or(|stream| facts.stream == stream)
-            && self
-                .bearer
-                .as_ref()
-                .is_none_or(|key| request.bearer() == Some(key.expose_secret()))
+            && self.bearer.as_ref().is_none_or(|key| request.bearer() == Some(key.expose_secret()))
     }
 
     fn describe(&self, text: &mut String) {
@@ -321,10 +304,7 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-        }
+        Self { path: path.into(), message: message.into() }
     }
 
     /// Where the fault is, for example `endpoints[0].answers[1].status`.
@@ -361,17 +341,11 @@ impl ScenarioError {
     }
 
     pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
-        }
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
     pub(crate) fn one(problem: Problem) -> Self {
-        Self {
-            problems: vec![problem],
-        }
+        Self { problems: vec![problem] }
     }
 }
 

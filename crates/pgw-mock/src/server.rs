@@ -64,19 +64,11 @@ impl MockServer {
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let ledger = Ledger::new(&scenario);
-        let shared = Shared {
-            scenario: Arc::new(scenario),
-            ledger: ledger.clone(),
-        };
+        let shared = Shared { scenario: Arc::new(scenario), ledger: ledger.clone() };
         let (stop, stopped) = oneshot::channel();
         let mut acceptor = JoinSet::new();
         acceptor.spawn(accept(listener, shared, stopped));
-        Ok(Self {
-            address,
-            ledger,
-            stop,
-            acceptor,
-        })
+        Ok(Self { address, ledger, stop, acceptor })
     }
 
     /// The address it listens on, with the real port.
@@ -136,9 +128,7 @@ impl MockServer {
 
 impl fmt::Debug for MockServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockServer")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
+        f.debug_struct("MockServer").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -205,10 +195,7 @@ async fn serve(mut stream: TcpStream, shared: Shared) {
 async fn refuse(status: u16, message: &str, reader: &mut RequestReader, stream: &mut TcpStream) {
     let answer = own_error(status, "mock_malformed_request", message).close();
     let request = Request::unreadable();
-    if Plan::new(&answer, &request, 1)
-        .play(stream, None)
-        .await
-        .is_ok()
+    if Plan::new(&answer, &request, 1).play(stream, None).await.is_ok()
         && stream.shutdown().await.is_ok()
     {
         reader.drain(stream).await;

@@ -81,13 +81,13 @@ fn edge(
         return None;
     };
     let used = target.name.as_str();
-    let is_dev = dependency.kind == Kind::Dev;
-    if allowed.contains(&used) || (is_dev && rules.dev_extra.contains(&used)) {
-        return None;
-    }
     let mut may_use = allowed.to_vec();
-    if is_dev {
+    if dependency.kind == Kind::Dev {
         may_use.extend(rules.dev_extra);
+        may_use.extend(layer.may_use_in_tests);
+    }
+    if may_use.contains(&used) {
+        return None;
     }
     let may_use =
         if may_use.is_empty() { "nothing of ours".to_owned() } else { may_use.join(", ") };

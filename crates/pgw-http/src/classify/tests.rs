@@ -20,8 +20,5 @@ fn a_peer_that_hangs_up_in_the_handshake_is_no_tls_fault() {
         rustls::Error::HandshakeNotComplete,
     ));
     assert_eq!(handshake(&error), HttpErrorKind::Tls);
-    assert_eq!(
-        handshake(&Reason("invalid server name")),
-        HttpErrorKind::Tls
-    );
+    assert_eq!(handshake(&Reason("invalid server name")), HttpErrorKind::Tls);
 }

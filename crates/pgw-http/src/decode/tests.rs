@@ -31,9 +31,7 @@ fn decode(coding: Coding, pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, HttpError> {
 }
 
 fn whole(coding: Coding, pieces: &[&[u8]]) -> Result<Vec<u8>, HttpErrorKind> {
-    decode(coding, pieces)
-        .map(|brought| brought.concat())
-        .map_err(|error| error.kind())
+    decode(coding, pieces).map(|brought| brought.concat()).map_err(|error| error.kind())
 }
 
 /// Compresses `events`, flushing after each; tells where each flush ended.
@@ -91,15 +89,7 @@ fn noise(length: usize) -> Vec<u8> {
 #[test]
 fn whatever_the_pieces_the_whole_is_the_same() {
     // Sizes around the piece, where a codec may hold a rest that no further input announces.
-    for length in [
-        1,
-        PIECE - 1,
-        PIECE,
-        PIECE + 1,
-        2 * PIECE,
-        5 * PIECE,
-        300_000,
-    ] {
+    for length in [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 5 * PIECE, 300_000] {
         for plain in [vec![b'a'; length], noise(length)] {
             for coding in CODINGS {
                 let packed = compress(coding, &plain);
@@ -126,10 +116,7 @@ fn bare_deflate_is_understood() {
             encoder.write_all(&plain).unwrap();
             let packed = encoder.finish().unwrap();
             let pieces: Vec<_> = packed.chunks(3).collect();
-            assert!(
-                whole(Coding::Deflate, &pieces).as_ref() == Ok(&plain),
-                "level {level}"
-            );
+            assert!(whole(Coding::Deflate, &pieces).as_ref() == Ok(&plain), "level {level}");
         }
     }
 }
@@ -149,11 +136,7 @@ fn what_was_flushed_is_handed_out_at_once() {
             (Coding::Brotli, flushed(brotli(), &events)),
             (Coding::Zstd, flushed(ZstdEncoder::new(3), &events)),
         ] {
-            let pieces = [
-                &packed[..ends[0]],
-                &packed[ends[0]..ends[1]],
-                &packed[ends[1]..],
-            ];
+            let pieces = [&packed[..ends[0]], &packed[ends[0]..ends[1]], &packed[ends[1]..]];
             let brought = decode(coding, &pieces).unwrap();
             assert!(brought[..2] == events, "{coding:?}, {length} bytes");
         }
@@ -173,11 +156,7 @@ fn a_cut_stream_is_truncated_wherever_it_is_cut() {
                 packed.len()
             );
         }
-        assert_eq!(
-            whole(coding, &[]),
-            Ok(Vec::new()),
-            "an empty body is complete"
-        );
+        assert_eq!(whole(coding, &[]), Ok(Vec::new()), "an empty body is complete");
     }
 }
 
@@ -192,10 +171,7 @@ fn what_is_not_compressed_is_an_error() {
     let mut packed = compress(Coding::Gzip, b"checked");
     let checksum = packed.len() - 8;
     packed[checksum] ^= 1;
-    assert_eq!(
-        whole(Coding::Gzip, &[&packed]),
-        Err(HttpErrorKind::Decompression)
-    );
+    assert_eq!(whole(Coding::Gzip, &[&packed]), Err(HttpErrorKind::Decompression));
 }
 
 #[test]
@@ -210,11 +186,7 @@ fn several_members_are_one_body_and_rubbish_behind_is_an_error() {
         assert_eq!(whole(coding, &[&twice]), expected, "{coding:?}");
         let mut rubbish = compress(coding, b"one");
         rubbish.extend_from_slice(b"rubbish");
-        assert_eq!(
-            whole(coding, &[&rubbish]),
-            Err(HttpErrorKind::Decompression),
-            "{coding:?}"
-        );
+        assert_eq!(whole(coding, &[&rubbish]), Err(HttpErrorKind::Decompression), "{coding:?}");
     }
 }
 

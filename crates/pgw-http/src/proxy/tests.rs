@@ -7,10 +7,7 @@ fn proxies(settings: ProxySettings) -> Proxies {
 }
 
 fn all(url: &str) -> ProxySettings {
-    ProxySettings {
-        all: Some(url.into()),
-        ..ProxySettings::default()
-    }
+    ProxySettings { all: Some(url.into()), ..ProxySettings::default() }
 }
 
 fn way(proxies: &Proxies, target: &str) -> &'static str {
@@ -34,29 +31,21 @@ fn socks_carries_both() {
     let proxies = proxies(all("socks5h://user:pass@proxy.test"));
     assert_eq!(way(&proxies, "http://api.test/v1"), "socks");
     assert_eq!(way(&proxies, "https://api.test/v1"), "socks");
-    assert!(
-        proxies
-            .forward_credentials(&"http://api.test/".parse().unwrap())
-            .is_none()
-    );
+    assert!(proxies.forward_credentials(&"http://api.test/".parse().unwrap()).is_none());
 }
 
 #[test]
 fn the_scheme_has_its_own_proxy() {
-    let proxies = proxies(ProxySettings {
-        https: Some("http://p.test".into()),
-        ..ProxySettings::default()
-    });
+    let proxies =
+        proxies(ProxySettings { https: Some("http://p.test".into()), ..ProxySettings::default() });
     assert_eq!(way(&proxies, "http://api.test/"), "direct");
     assert_eq!(way(&proxies, "https://api.test/"), "tunnel");
 }
 
 #[test]
 fn no_proxy_and_loopback_go_directly() {
-    let settings = ProxySettings {
-        no_proxy: Some("corp.test, 10.0.0.0/8".into()),
-        ..all("http://p.test")
-    };
+    let settings =
+        ProxySettings { no_proxy: Some("corp.test, 10.0.0.0/8".into()), ..all("http://p.test") };
     let proxies = proxies(settings);
     for target in [
         "http://corp.test/",
@@ -72,34 +61,19 @@ fn no_proxy_and_loopback_go_directly() {
     ] {
         assert_eq!(way(&proxies, target), "direct", "{target}");
     }
-    for target in [
-        "http://notcorp.test/",
-        "http://11.0.0.1/",
-        "http://localhost.test/",
-    ] {
+    for target in ["http://notcorp.test/", "http://11.0.0.1/", "http://localhost.test/"] {
         assert_eq!(way(&proxies, target), "forward", "{target}");
     }
 }
 
 #[test]
 fn a_proxy_that_cannot_be_used_is_refused_without_repeating_it() {
-    for url in [
-        "ftp://user:hunter2@p.test",
-        "socks4://p.test",
-        "http://",
-        "http://a b:hunter2@p",
-    ] {
+    for url in ["ftp://user:hunter2@p.test", "socks4://p.test", "http://", "http://a b:hunter2@p"] {
         let error = Proxies::new(all(url)).unwrap_err();
-        assert!(
-            matches!(error, HttpSetupError::Proxy { setting: "all", .. }),
-            "{url}"
-        );
+        assert!(matches!(error, HttpSetupError::Proxy { setting: "all", .. }), "{url}");
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{url}");
     }
-    assert!(
-        Proxies::new(all("  ")).is_ok(),
-        "an empty variable is no proxy"
-    );
+    assert!(Proxies::new(all("  ")).is_ok(), "an empty variable is no proxy");
 }
 
 #[test]
@@ -107,8 +81,6 @@ fn credentials_are_not_in_debug() {
     let settings = all("http://user:hunter2@p.test");
     let proxies = Proxies::new(settings.clone()).unwrap();
     assert!(!format!("{settings:?} {proxies:?}").contains("hunter2"));
-    let credentials = proxies
-        .forward_credentials(&"http://api.test/".parse().unwrap())
-        .unwrap();
+    let credentials = proxies.forward_credentials(&"http://api.test/".parse().unwrap()).unwrap();
     assert!(credentials.is_sensitive());
 }

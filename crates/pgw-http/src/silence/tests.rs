@@ -18,10 +18,8 @@ async fn silence_ends_at_its_limit() {
 async fn a_piece_starts_the_count_anew() {
     let start = Instant::now();
     let mut silence = Silence::new(LIMIT);
-    let waited = tokio::time::timeout(
-        Duration::from_secs(6),
-        poll_fn(|cx| silence.poll_too_long(cx)),
-    );
+    let waited =
+        tokio::time::timeout(Duration::from_secs(6), poll_fn(|cx| silence.poll_too_long(cx)));
     assert!(waited.await.is_err());
     silence.broken();
     poll_fn(|cx| silence.poll_too_long(cx)).await;

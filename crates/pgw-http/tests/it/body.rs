@@ -16,10 +16,7 @@ async fn response_to(answer: impl AsRef<[u8]>) -> Response {
     let peer = Peer::listen().await;
     let client = client();
     let serving = async { drop(peer.answer(answer).await) };
-    both(client.send(get(peer.url("/"))), serving)
-        .await
-        .0
-        .unwrap()
+    both(client.send(get(peer.url("/"))), serving).await.0.unwrap()
 }
 
 /// All pieces of a body, and how it ended.
@@ -29,10 +26,7 @@ async fn read(mut response: Response) -> (Vec<u8>, Option<HttpError>) {
         match piece {
             Ok(piece) => read.extend_from_slice(&piece),
             Err(error) => {
-                assert!(
-                    response.body.next_piece().await.is_none(),
-                    "an error is the end"
-                );
+                assert!(response.body.next_piece().await.is_none(), "an error is the end");
                 return (read, Some(error));
             }
         }
@@ -72,16 +66,8 @@ async fn a_cut_body_is_truncated() {
     for cut in cuts {
         let (read, error) = read(response_to(&cut).await).await;
         let error = error.expect("a cut is no clean end");
-        assert_eq!(
-            error.kind(),
-            HttpErrorKind::Truncated,
-            "{}",
-            printed(&error)
-        );
-        assert!(
-            read.starts_with(b"data"),
-            "what came before the cut is handed out"
-        );
+        assert_eq!(error.kind(), HttpErrorKind::Truncated, "{}", printed(&error));
+        assert!(read.starts_with(b"data"), "what came before the cut is handed out");
         let collected = response_to(&cut).await.body.collect(1000).await;
         assert_eq!(collected.unwrap_err().kind(), HttpErrorKind::Truncated);
     }
@@ -119,23 +105,13 @@ async fn a_compressed_stream_is_handed_out_as_it_is_flushed() {
             encoder.write_all(event.as_bytes()).unwrap();
             encoder.flush().unwrap();
             let flushed = std::mem::take(encoder.get_mut());
-            let chunk = [
-                format!("{:x}\r\n", flushed.len()).as_bytes(),
-                &flushed,
-                b"\r\n",
-            ]
-            .concat();
+            let chunk = [format!("{:x}\r\n", flushed.len()).as_bytes(), &flushed, b"\r\n"].concat();
             stream.write_all(&chunk).await.unwrap();
             // The next event is not even compressed before this one has arrived.
             seen.notified().await;
         }
         let end = encoder.finish().unwrap();
-        let end = [
-            format!("{:x}\r\n", end.len()).as_bytes(),
-            &end,
-            b"\r\n0\r\n\r\n",
-        ]
-        .concat();
+        let end = [format!("{:x}\r\n", end.len()).as_bytes(), &end, b"\r\n0\r\n\r\n"].concat();
         stream.write_all(&end).await.unwrap();
         stream
     };
@@ -145,10 +121,8 @@ async fn a_compressed_stream_is_handed_out_as_it_is_flushed() {
 #[tokio::test]
 async fn headers_that_no_longer_hold_are_removed() {
     let body = gzipped(b"hello");
-    let head = format!(
-        "HTTP/1.1 200 OK\r\n{GZIP}content-length: {}\r\nx-id: 7\r\n\r\n",
-        body.len()
-    );
+    let head =
+        format!("HTTP/1.1 200 OK\r\n{GZIP}content-length: {}\r\nx-id: 7\r\n\r\n", body.len());
     let response = response_to([head.as_bytes(), &body].concat()).await;
     assert_eq!(response.headers.keys().collect::<Vec<_>>(), ["x-id"]);
     assert_eq!(response.body.collect(10).await.unwrap(), "hello");
@@ -196,17 +170,9 @@ async fn collecting_stops_at_the_limit() {
     let bomb = gzipped(&vec![0; 10_000_000]);
     let bomb = chunked(GZIP, &[&bomb], LAST_CHUNK);
     for (answer, limit, fits) in [
-        (
-            b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndata".to_vec(),
-            4,
-            true,
-        ),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ndata".to_vec(), 4, true),
         // Known from the head alone: the missing body is not even waited for.
-        (
-            b"HTTP/1.1 200 OK\r\ncontent-length: 4000000000\r\n\r\n".to_vec(),
-            3,
-            false,
-        ),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 4000000000\r\n\r\n".to_vec(), 3, false),
         (chunked("", &[b"data"], LAST_CHUNK), 4, true),
         (chunked("", &[b"data"], LAST_CHUNK), 3, false),
         (chunked("", &[b"da", b"ta"], LAST_CHUNK), 4, true),
@@ -229,12 +195,6 @@ async fn neither_debug_shows_content() {
     let answer = "HTTP/1.1 200 OK\r\nset-cookie: id=hunter2\r\ncontent-length: 7\r\n\r\nhunter2";
     let response = response_to(answer).await;
     let shown = format!("{response:?}");
-    assert!(
-        shown.contains("set-cookie") && !shown.contains("hunter2"),
-        "{shown}"
-    );
-    assert_eq!(
-        response.body.collect(7).await.unwrap(),
-        Bytes::from_static(b"hunter2")
-    );
+    assert!(shown.contains("set-cookie") && !shown.contains("hunter2"), "{shown}");
+    assert_eq!(response.body.collect(7).await.unwrap(), Bytes::from_static(b"hunter2"));
 }

@@ -44,9 +44,8 @@ async fn dropping_the_body_closes_the_connection() {
         response.body.next_piece().await.unwrap().unwrap();
     };
     let serving = async {
-        let (mut stream, _) = peer
-            .answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n")
-            .await;
+        let (mut stream, _) =
+            peer.answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
         wait_for_close(&mut stream).await;
     };
     both(sending, serving).await;
@@ -87,10 +86,7 @@ async fn dropping_the_body_resets_the_h2_stream_and_keeps_the_connection() {
     let serving = async {
         let stream = TokioIo::new(peer.accept().await);
         let service = service_fn(|_: http::Request<Incoming>| {
-            let body = Endless {
-                said: false,
-                given_up: Arc::clone(&given_up),
-            };
+            let body = Endless { said: false, given_up: Arc::clone(&given_up) };
             async { Ok::<_, Infallible>(http::Response::new(body)) }
         });
         // Ends when the client, and with it the connection, is gone.
@@ -99,11 +95,8 @@ async fn dropping_the_body_resets_the_h2_stream_and_keeps_the_connection() {
             .await
     };
     let sending = async {
-        let client = HttpClient::new(HttpOptions {
-            http2_prior_knowledge: true,
-            ..options()
-        })
-        .unwrap();
+        let client =
+            HttpClient::new(HttpOptions { http2_prior_knowledge: true, ..options() }).unwrap();
         for _ in 0..2 {
             let mut response = client.send(get(&url)).await.unwrap();
             assert_eq!(response.version, Version::HTTP_2);

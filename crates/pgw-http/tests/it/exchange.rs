@@ -152,9 +152,7 @@ async fn a_place_is_free_when_the_body_is_dropped() {
         second.await.unwrap();
     };
     let serving = async {
-        let (_first, _) = peer
-            .answer("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx")
-            .await;
+        let (_first, _) = peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx").await;
         peer.answer(OK).await
     };
     both(sending, serving).await;
@@ -177,10 +175,7 @@ async fn a_place_is_free_when_the_send_fails_or_is_dropped() {
         client.send(get(peer.url("/"))).await.unwrap();
     };
     let serving = async {
-        drop(
-            peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
-                .await,
-        );
+        drop(peer.answer("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await);
         drop(peer.answer("").await);
         peer.answer(OK).await
     };
@@ -189,9 +184,5 @@ async fn a_place_is_free_when_the_send_fails_or_is_dropped() {
 
 fn narrow() -> HttpClient {
     let max_connections_per_host = NonZeroUsize::new(1);
-    HttpClient::new(HttpOptions {
-        max_connections_per_host,
-        ..options()
-    })
-    .unwrap()
+    HttpClient::new(HttpOptions { max_connections_per_host, ..options() }).unwrap()
 }

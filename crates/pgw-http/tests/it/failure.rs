@@ -14,11 +14,7 @@ async fn a_refused_connection() {
     let url = format!("http://127.0.0.1:{}/?key=hunter2", dead_port().await);
     let error = client().send(get(url)).await.unwrap_err();
     assert_eq!(error.kind(), HttpErrorKind::Connect);
-    assert!(
-        printed(&error).contains("refused"),
-        "the cause is kept: {}",
-        printed(&error)
-    );
+    assert!(printed(&error).contains("refused"), "the cause is kept: {}", printed(&error));
     assert!(!printed(&error).contains("hunter2"));
 }
 
@@ -44,11 +40,7 @@ async fn a_connection_that_does_not_come_about_in_time() {
 fn impatient() -> HttpClient {
     // Long enough for a busy machine to deliver what the server does send.
     let read_timeout = Some(Duration::from_millis(500));
-    HttpClient::new(HttpOptions {
-        read_timeout,
-        ..options()
-    })
-    .unwrap()
+    HttpClient::new(HttpOptions { read_timeout, ..options() }).unwrap()
 }
 
 #[tokio::test]
@@ -89,9 +81,8 @@ async fn connecting_is_not_silence() {
 async fn silence_in_the_body() {
     let peer = Peer::listen().await;
     let serving = async {
-        let (mut stream, _) = peer
-            .answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n")
-            .await;
+        let (mut stream, _) =
+            peer.answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
         wait_for_close(&mut stream).await;
     };
     let client = impatient();
@@ -114,12 +105,7 @@ async fn a_server_that_hangs_up() {
         let serving = async { drop(peer.answer(answer).await) };
         let (response, ()) = both(client.send(get(peer.url("/"))), serving).await;
         let error = response.unwrap_err();
-        assert_eq!(
-            error.kind(),
-            HttpErrorKind::ConnectionClosed,
-            "{}",
-            printed(&error)
-        );
+        assert_eq!(error.kind(), HttpErrorKind::ConnectionClosed, "{}", printed(&error));
     }
 }
 
@@ -137,11 +123,7 @@ async fn a_server_that_does_not_speak_http() {
 async fn requests_that_cannot_be_sent() {
     let client = client();
     let of = |method: Method, url: &str| {
-        http::Request::builder()
-            .method(method)
-            .uri(url)
-            .body(Bytes::new())
-            .unwrap()
+        http::Request::builder().method(method).uri(url).body(Bytes::new()).unwrap()
     };
     for request in [
         of(Method::GET, "/v1/models?key=hunter2"),
@@ -154,12 +136,7 @@ async fn requests_that_cannot_be_sent() {
         of(Method::GET, "https://api.test/?key=hunter2"),
     ] {
         let error = client.send(request).await.unwrap_err();
-        assert_eq!(
-            error.kind(),
-            HttpErrorKind::InvalidRequest,
-            "{}",
-            printed(&error)
-        );
+        assert_eq!(error.kind(), HttpErrorKind::InvalidRequest, "{}", printed(&error));
         assert!(!printed(&error).contains("hunter2"));
     }
 }

@@ -59,10 +59,7 @@ pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Strin
                 return text.into_owned();
             }
         }
-        assert!(
-            stream.read_buf(&mut seen).await.unwrap() > 0,
-            "the client hung up: {seen:?}"
-        );
+        assert!(stream.read_buf(&mut seen).await.unwrap() > 0, "the client hung up: {seen:?}");
     }
 }
 
@@ -75,9 +72,7 @@ pub(crate) async fn wait_for_close(stream: &mut (impl AsyncRead + AsyncWrite + U
 /// Runs both ends to completion. The time limit only turns a hang into a failure.
 pub(crate) async fn both<C: Future, S: Future>(client: C, server: S) -> (C::Output, S::Output) {
     let ends = futures_util::future::join(client, server);
-    tokio::time::timeout(Duration::from_mins(1), ends)
-        .await
-        .expect("the exchange hangs")
+    tokio::time::timeout(Duration::from_mins(1), ends).await.expect("the exchange hangs")
 }
 
 /// Lets the connection's own task do what it can do now, such as going back to the pool.
@@ -89,10 +84,7 @@ pub(crate) async fn settle() {
 
 /// Options that do not need the machine to have a trust store.
 pub(crate) fn options() -> HttpOptions {
-    HttpOptions {
-        tls: TlsTrust::PlaintextOnly,
-        ..HttpOptions::default()
-    }
+    HttpOptions { tls: TlsTrust::PlaintextOnly, ..HttpOptions::default() }
 }
 
 pub(crate) fn client() -> HttpClient {

@@ -10,22 +10,13 @@ use crate::tls::{Authority, answer_h1};
 const BASIC: &str = "Basic dXNlcjpodW50ZXIy";
 
 fn through(url: String, tls: TlsTrust) -> HttpClient {
-    let proxy = Some(ProxySettings {
-        all: Some(url),
-        ..ProxySettings::default()
-    });
-    HttpClient::new(HttpOptions {
-        proxy,
-        tls,
-        ..HttpOptions::default()
-    })
-    .unwrap()
+    let proxy = Some(ProxySettings { all: Some(url), ..ProxySettings::default() });
+    HttpClient::new(HttpOptions { proxy, tls, ..HttpOptions::default() }).unwrap()
 }
 
 fn has_header(request: &str, name: &str, value: &str) -> bool {
     request.lines().any(|line| {
-        line.split_once(": ")
-            .is_some_and(|(n, v)| n.eq_ignore_ascii_case(name) && v == value)
+        line.split_once(": ").is_some_and(|(n, v)| n.eq_ignore_ascii_case(name) && v == value)
     })
 }
 
@@ -34,16 +25,10 @@ async fn an_http_target_is_forwarded() {
     let proxy = Peer::listen().await;
     let url = format!("http://user:hunter2@127.0.0.1:{}", proxy.port());
     let client = through(url, TlsTrust::PlaintextOnly);
-    let (response, (_stream, seen)) = both(
-        client.send(get("http://api.test/v1/models")),
-        proxy.answer(OK),
-    )
-    .await;
+    let (response, (_stream, seen)) =
+        both(client.send(get("http://api.test/v1/models")), proxy.answer(OK)).await;
     assert_eq!(response.unwrap().body.collect(10).await.unwrap(), "ok");
-    assert!(
-        seen.starts_with("GET http://api.test/v1/models HTTP/1.1\r\n"),
-        "{seen}"
-    );
+    assert!(seen.starts_with("GET http://api.test/v1/models HTTP/1.1\r\n"), "{seen}");
     assert!(has_header(&seen, "host", "api.test"), "{seen}");
     assert!(has_header(&seen, "proxy-authorization", BASIC), "{seen}");
     assert!(!format!("{client:?}").contains("hunter2"));
@@ -59,23 +44,14 @@ async fn an_https_target_is_tunnelled() {
     let proxying = async {
         let (stream, asked) = proxy.answer("HTTP/1.1 200 OK\r\n\r\n").await;
         // What comes next is for the target.
-        (
-            asked,
-            answer_h1(acceptor.accept(stream).await.unwrap()).await,
-        )
+        (asked, answer_h1(acceptor.accept(stream).await.unwrap()).await)
     };
     let (response, (asked, seen)) = both(client.send(get("https://api.test/v1")), proxying).await;
     assert_eq!(response.unwrap().body.collect(10).await.unwrap(), "ok");
-    assert!(
-        asked.starts_with("CONNECT api.test:443 HTTP/1.1\r\n"),
-        "{asked}"
-    );
+    assert!(asked.starts_with("CONNECT api.test:443 HTTP/1.1\r\n"), "{asked}");
     assert!(has_header(&asked, "proxy-authorization", BASIC), "{asked}");
     assert!(seen.starts_with("GET /v1 HTTP/1.1\r\n"), "{seen}");
-    assert!(
-        !seen.to_lowercase().contains("proxy-authorization"),
-        "not for the target: {seen}"
-    );
+    assert!(!seen.to_lowercase().contains("proxy-authorization"), "not for the target: {seen}");
 }
 
 #[tokio::test]
@@ -88,10 +64,7 @@ async fn a_proxy_may_speak_tls_itself() {
     let proxying = async { answer_h1(acceptor.accept(proxy.accept().await).await.unwrap()).await };
     let (response, seen) = both(client.send(get("http://api.test/v1")), proxying).await;
     assert_eq!(response.unwrap().body.collect(10).await.unwrap(), "ok");
-    assert!(
-        seen.starts_with("GET http://api.test/v1 HTTP/1.1\r\n"),
-        "{seen}"
-    );
+    assert!(seen.starts_with("GET http://api.test/v1 HTTP/1.1\r\n"), "{seen}");
 }
 
 #[tokio::test]
@@ -115,10 +88,7 @@ async fn socks5_carries_a_name_and_credentials() {
         let mut target = [0; 15];
         stream.read_exact(&mut target).await.unwrap();
         assert_eq!(&target, b"\x05\x01\x00\x03\x08api.test\x00\x50");
-        stream
-            .write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-            .await
-            .unwrap();
+        stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
         let request = read_request(&mut stream).await;
         stream.write_all(OK.as_bytes()).await.unwrap();
         (stream, request)
@@ -171,10 +141,7 @@ async fn a_dead_proxy_does_no_harm_where_none_is_wanted() {
 
 #[tokio::test]
 async fn http2_with_prior_knowledge_does_not_pass_a_forward_proxy() {
-    let proxy = ProxySettings {
-        all: Some("http://proxy.test".into()),
-        ..ProxySettings::default()
-    };
+    let proxy = ProxySettings { all: Some("http://proxy.test".into()), ..ProxySettings::default() };
     let client = HttpClient::new(HttpOptions {
         proxy: Some(proxy),
         http2_prior_knowledge: true,

@@ -55,11 +55,7 @@ impl Authority {
 }
 
 pub(crate) fn trusting(tls: TlsTrust) -> HttpClient {
-    HttpClient::new(HttpOptions {
-        tls,
-        ..HttpOptions::default()
-    })
-    .unwrap()
+    HttpClient::new(HttpOptions { tls, ..HttpOptions::default() }).unwrap()
 }
 
 pub(crate) async fn answer_h1(mut stream: TlsStream<TcpStream>) -> String {
@@ -101,9 +97,7 @@ async fn a_private_authority_is_believed() {
     let authority = Authority::new();
     let pem = authority.pem().into_bytes();
     for trust in [TlsTrust::Only(pem.clone()), TlsTrust::SystemAnd(pem)] {
-        let response = exchange(trusting(trust), &authority, "127.0.0.1")
-            .await
-            .unwrap();
+        let response = exchange(trusting(trust), &authority, "127.0.0.1").await.unwrap();
         assert_eq!(response.version, Version::HTTP_11);
         assert_eq!(response.body.collect(10).await.unwrap(), "ok");
     }
@@ -112,9 +106,7 @@ async fn a_private_authority_is_believed() {
 #[tokio::test]
 async fn a_stranger_is_not_believed() {
     let client = trusting(TlsTrust::Only(Authority::new().pem().into()));
-    let error = exchange(client, &Authority::new(), "127.0.0.1")
-        .await
-        .unwrap_err();
+    let error = exchange(client, &Authority::new(), "127.0.0.1").await.unwrap_err();
     assert_eq!(error.kind(), HttpErrorKind::Tls, "{}", printed(&error));
 }
 
@@ -153,10 +145,7 @@ async fn a_peer_that_does_not_speak_tls() {
     let url = format!("https://127.0.0.1:{}/", peer.port());
     let serving = async {
         let mut stream = peer.accept().await;
-        stream
-            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            .await
-            .unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         stream
     };
     let (response, _) = both(client.send(get(url)), serving).await;
@@ -177,21 +166,12 @@ async fn a_peer_that_hangs_up_in_the_handshake() {
 
 #[test]
 fn certificates_that_cannot_be_used_are_refused() {
-    for pem in [
-        "",
-        "not a certificate",
-        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-    ] {
+    for pem in
+        ["", "not a certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+    {
         for tls in [TlsTrust::Only(pem.into()), TlsTrust::SystemAnd(pem.into())] {
-            let error = HttpClient::new(HttpOptions {
-                tls,
-                ..HttpOptions::default()
-            })
-            .unwrap_err();
-            assert!(
-                matches!(error, HttpSetupError::Certificates { .. }),
-                "{pem}: {error:?}"
-            );
+            let error = HttpClient::new(HttpOptions { tls, ..HttpOptions::default() }).unwrap_err();
+            assert!(matches!(error, HttpSetupError::Certificates { .. }), "{pem}: {error:?}");
         }
     }
 }

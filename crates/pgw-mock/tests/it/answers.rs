@@ -11,9 +11,7 @@ use crate::client::{CHAT, Client};
 
 async fn chat(answers: impl IntoIterator<Item = Answer>) -> MockServer {
     let endpoint = Endpoint::chat().answers(answers);
-    MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap()
+    MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap()
 }
 
 // GWY-120, GWY-124
@@ -40,11 +38,7 @@ async fn sequence_plays_in_order_and_repeats_its_last_answer() {
     for n in [2, 3, 3, 3] {
         assert_eq!(client.post(CHAT, "{}").await.json(), json!({"n": n}));
     }
-    assert_eq!(
-        mock.counters().accepted_connections,
-        1,
-        "answers keep the connection alive"
-    );
+    assert_eq!(mock.counters().accepted_connections, 1, "answers keep the connection alive");
 }
 
 #[tokio::test]
@@ -52,16 +46,8 @@ async fn used_up_script_cycles_or_answers_404() {
     let two = [Answer::text(200, "a"), Answer::text(200, "b")];
     let mock = MockServer::start(
         Scenario::new()
-            .endpoint(
-                Endpoint::new("/cycle")
-                    .answers(two.clone())
-                    .then(AfterLast::Cycle),
-            )
-            .endpoint(
-                Endpoint::new("/once")
-                    .answers(two)
-                    .then(AfterLast::NotFound),
-            ),
+            .endpoint(Endpoint::new("/cycle").answers(two.clone()).then(AfterLast::Cycle))
+            .endpoint(Endpoint::new("/once").answers(two).then(AfterLast::NotFound)),
     )
     .await
     .unwrap();
@@ -92,25 +78,15 @@ async fn each_sse_step_is_one_write_with_exactly_its_bytes() {
     .await;
     let answer = Client::connect(&mock).await.post(CHAT, "{}").await;
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-    let expected: [&[u8]; 5] = [
-        b"data: {\"a\":1}\n\n",
-        b": ping\r\r\n",
-        b"data: \xff\xfe",
-        b"\n\n",
-        b"data: [DONE]\n\n",
-    ];
+    let expected: [&[u8]; 5] =
+        [b"data: {\"a\":1}\n\n", b": ping\r\r\n", b"data: \xff\xfe", b"\n\n", b"data: [DONE]\n\n"];
     assert_eq!(answer.chunks, expected);
 }
 
 #[tokio::test]
 async fn empty_steps_and_trailing_pauses_do_not_end_or_break_a_chunked_body() {
     let mock = chat([
-        Answer::sse([
-            Step::data("a"),
-            Step::data(""),
-            Step::data("b"),
-            Step::data(""),
-        ]),
+        Answer::sse([Step::data("a"), Step::data(""), Step::data("b"), Step::data("")]),
         Answer::sse([Step::data("c"), Step::pause_ms(1)]),
         Answer::sse([]),
     ])
@@ -126,11 +102,7 @@ async fn split_cuts_the_body_into_pieces() {
     let body = json!({"text": "größer"});
     let whole = body.to_string();
     let seven = Split::EveryN(NonZeroUsize::new(7).unwrap());
-    let pieces = |split| {
-        Answer::json(200, &body)
-            .framing(Framing::Chunked)
-            .split(split)
-    };
+    let pieces = |split| Answer::json(200, &body).framing(Framing::Chunked).split(split);
     let mock = chat([
         pieces(Split::EveryByte),
         pieces(seven),
@@ -222,16 +194,10 @@ async fn chat_reply_is_json_or_sse_as_the_request_asks() {
     let stream = client.post(CHAT, body).await;
     assert_eq!(stream.header("content-type"), Some("text/event-stream"));
     assert!(stream.text().ends_with("\n\ndata: [DONE]\n\n"));
-    assert_eq!(
-        stream.chunks.len(),
-        stream.events().len() + 1,
-        "one write an event"
-    );
+    assert_eq!(stream.chunks.len(), stream.events().len() + 1, "one write an event");
     let events = stream.events();
-    let deltas: Vec<_> = events
-        .iter()
-        .filter_map(|event| event["choices"][0].get("delta").cloned())
-        .collect();
+    let deltas: Vec<_> =
+        events.iter().filter_map(|event| event["choices"][0].get("delta").cloned()).collect();
     assert_eq!(
         deltas,
         [
@@ -246,23 +212,11 @@ async fn chat_reply_is_json_or_sse_as_the_request_asks() {
     let last = events.last().unwrap();
     assert_eq!(last["choices"], json!([]));
     assert_eq!(last["usage"]["total_tokens"], 7);
-    assert!(
-        events[..events.len() - 1]
-            .iter()
-            .all(|event| event["usage"].is_null())
-    );
-    assert_eq!(
-        events[events.len() - 2]["choices"][0]["finish_reason"],
-        "stop"
-    );
+    assert!(events[..events.len() - 1].iter().all(|event| event["usage"].is_null()));
+    assert_eq!(events[events.len() - 2]["choices"][0]["finish_reason"], "stop");
 
     let unasked = client.post(CHAT, r#"{"stream":true}"#).await;
-    assert!(
-        unasked
-            .events()
-            .iter()
-            .all(|event| event.get("usage").is_none())
-    );
+    assert!(unasked.events().iter().all(|event| event.get("usage").is_none()));
     assert_eq!(unasked.events()[0]["model"], "mock-model");
 }
 
@@ -312,20 +266,12 @@ async fn chat_reply_carries_tool_calls_and_chosen_deltas() {
 
 #[tokio::test]
 async fn statuses_without_a_body_send_none() {
-    let mock = chat([
-        Answer::empty(204),
-        Answer::empty(304),
-        Answer::text(200, "after"),
-    ])
-    .await;
+    let mock = chat([Answer::empty(204), Answer::empty(304), Answer::text(200, "after")]).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     let head = client.head().await;
     assert!(head.starts_with("HTTP/1.1 204 No Content"));
-    assert!(
-        !head.contains("content-length"),
-        "RFC 9110 §8.6 forbids it with 204"
-    );
+    assert!(!head.contains("content-length"), "RFC 9110 §8.6 forbids it with 204");
     client.send_post(CHAT, "", "{}").await;
     assert!(client.head().await.starts_with("HTTP/1.1 304"));
     assert_eq!(client.post(CHAT, "{}").await.text(), "after");

@@ -12,9 +12,7 @@ pub(crate) const CHAT: &str = "/v1/chat/completions";
 
 /// Ends a test that hangs; the limit says nothing about speed.
 pub(crate) async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(30), future)
-        .await
-        .unwrap()
+    tokio::time::timeout(Duration::from_secs(30), future).await.unwrap()
 }
 
 #[derive(Debug)]
@@ -65,10 +63,7 @@ impl Client {
     pub(crate) async fn connect(mock: &MockServer) -> Self {
         let stream = TcpStream::connect(mock.address()).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        Self {
-            stream,
-            buffer: Vec::new(),
-        }
+        Self { stream, buffer: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
@@ -89,8 +84,7 @@ impl Client {
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Response {
-        self.send(format!("GET {path} HTTP/1.1\r\nhost: mock\r\n\r\n").as_bytes())
-            .await;
+        self.send(format!("GET {path} HTTP/1.1\r\nhost: mock\r\n\r\n").as_bytes()).await;
         within(self.response()).await
     }
 
@@ -103,11 +97,7 @@ impl Client {
     pub(crate) async fn response(&mut self) -> Response {
         let head = self.head().await;
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut response = Response {
-            status,
-            head,
-            chunks: Vec::new(),
-        };
+        let mut response = Response { status, head, chunks: Vec::new() };
         if response.header("transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.chunk().await {
                 response.chunks.push(chunk);
@@ -138,19 +128,12 @@ impl Client {
     /// Reads on until the connection breaks or ends; what came is in the first part.
     pub(crate) async fn until_broken(&mut self) -> (Vec<u8>, Option<io::ErrorKind>) {
         let end = within(self.stream.read_to_end(&mut self.buffer)).await;
-        (
-            std::mem::take(&mut self.buffer),
-            end.err().map(|error| error.kind()),
-        )
+        (std::mem::take(&mut self.buffer), end.err().map(|error| error.kind()))
     }
 
     async fn take_through(&mut self, mark: &[u8]) -> Vec<u8> {
         loop {
-            if let Some(at) = self
-                .buffer
-                .windows(mark.len())
-                .position(|bytes| bytes == mark)
-            {
+            if let Some(at) = self.buffer.windows(mark.len()).position(|bytes| bytes == mark) {
                 let mut taken = self.take(at + mark.len()).await;
                 taken.truncate(at);
                 return taken;

@@ -9,18 +9,10 @@ use tokio::task::JoinSet;
 use crate::client::{CHAT, Client, within};
 
 async fn two_models() -> MockServer {
-    let model = |name: &str| {
-        Endpoint::chat()
-            .named(name)
-            .matching(Match::any().model(name))
-    };
+    let model = |name: &str| Endpoint::chat().named(name).matching(Match::any().model(name));
     MockServer::start(
         Scenario::new()
-            .endpoint(
-                model("a")
-                    .answer(Answer::text(500, "a1"))
-                    .answer(Answer::text(200, "a2")),
-            )
+            .endpoint(model("a").answer(Answer::text(500, "a1")).answer(Answer::text(200, "a2")))
             .endpoint(model("b").answer(Answer::sse([Step::data("b"), Step::done()]))),
     )
     .await
@@ -46,10 +38,7 @@ async fn counters_are_exact_under_concurrent_requests() {
         });
     }
     let first_answers: usize = within(clients.join_all()).await.into_iter().sum();
-    assert_eq!(
-        first_answers, 1,
-        "one request of all gets the first answer of the script"
-    );
+    assert_eq!(first_answers, 1, "one request of all gets the first answer of the script");
 
     // No waiting: an answer that a client has is counted.
     let counters = mock.counters();
@@ -59,10 +48,7 @@ async fn counters_are_exact_under_concurrent_requests() {
         assert_eq!((endpoint.received, endpoint.answered), (500, 500));
         assert_eq!((endpoint.cut_short, endpoint.closed_by_client), (0, 0));
         assert_eq!(endpoint.in_progress, 0);
-        assert!(
-            (1..=25).contains(&endpoint.most_in_progress),
-            "{endpoint:?}"
-        );
+        assert!((1..=25).contains(&endpoint.most_in_progress), "{endpoint:?}");
     }
     assert_eq!((counters.received(), counters.answered()), (1_000, 1_000));
     assert_eq!(counters.accepted_connections, 50);
@@ -81,10 +67,7 @@ async fn reset_starts_script_and_counters_again() {
     mock.reset();
     let counters = mock.counters();
     assert_eq!((counters.received(), counters.answered()), (0, 0));
-    assert_eq!(
-        (counters.open_connections, counters.accepted_connections),
-        (1, 0)
-    );
+    assert_eq!((counters.open_connections, counters.accepted_connections), (1, 0));
     assert!(mock.requests().is_empty());
     assert_eq!(client.post(CHAT, body).await.text(), "a1");
     assert_eq!(mock.counters().endpoint("a").unwrap().answered, 1);
@@ -94,19 +77,14 @@ async fn reset_starts_script_and_counters_again() {
 #[tokio::test]
 async fn answer_in_progress_at_a_reset_is_not_counted_when_it_ends() {
     let endpoint = Endpoint::chat().answer(Answer::raw_steps([Step::Stall]));
-    let mock = MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap();
+    let mock = MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap();
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     within(mock.wait_until(|counters| counters.in_progress() == 1)).await;
     mock.reset();
     drop(client);
     let counters = within(mock.wait_until(|counters| counters.open_connections == 0)).await;
-    assert_eq!(
-        (counters.in_progress(), counters.closed_by_client()),
-        (0, 0)
-    );
+    assert_eq!((counters.in_progress(), counters.closed_by_client()), (0, 0));
 }
 
 // GWY-122
@@ -133,10 +111,7 @@ async fn control_endpoints_show_and_reset_the_counters() {
     let unknown = client.get("/__mock/reset").await;
     assert_eq!(unknown.status, 404);
     assert!(unknown.text().contains("POST /__mock/reset"));
-    assert!(
-        mock.requests().is_empty(),
-        "control requests are not recorded"
-    );
+    assert!(mock.requests().is_empty(), "control requests are not recorded");
 }
 
 #[tokio::test]
@@ -145,9 +120,7 @@ async fn last_thousand_requests_are_kept_and_their_keys_hidden_in_debug() {
     let mut client = Client::connect(&mock).await;
     for number in 0..1_005 {
         let headers = format!("Authorization: Bearer key-secret\r\nx-number: {number}\r\n");
-        client
-            .send_post("/nowhere?key=key-secret", &headers, "private words")
-            .await;
+        client.send_post("/nowhere?key=key-secret", &headers, "private words").await;
         client.response().await;
     }
     let requests = mock.requests();
@@ -158,9 +131,6 @@ async fn last_thousand_requests_are_kept_and_their_keys_hidden_in_debug() {
     assert_eq!(requests[0].body(), b"private words");
     assert_eq!(requests[0].endpoint(), None);
     let shown = format!("{:?}", requests[0]);
-    assert!(
-        !shown.contains("key-secret") && !shown.contains("private"),
-        "{shown}"
-    );
+    assert!(!shown.contains("key-secret") && !shown.contains("private"), "{shown}");
     assert!(shown.contains("x-number"));
 }

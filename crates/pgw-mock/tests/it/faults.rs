@@ -10,31 +10,19 @@ use crate::client::{CHAT, Client, within};
 
 async fn chat(answer: Answer) -> MockServer {
     let endpoint = Endpoint::chat().answer(answer);
-    MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap()
+    MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap()
 }
 
 /// The one endpoint's (answered, cut short, closed by client, in progress).
 fn ends(mock: &MockServer) -> (u64, u64, u64, u64) {
     let counters = mock.counters();
     let chat = counters.endpoint("chat").unwrap();
-    (
-        chat.answered,
-        chat.cut_short,
-        chat.closed_by_client,
-        chat.in_progress,
-    )
+    (chat.answered, chat.cut_short, chat.closed_by_client, chat.in_progress)
 }
 
 #[tokio::test]
 async fn cut_closes_cleanly_without_the_terminator() {
-    let mock = chat(Answer::sse([
-        Step::event(&json!(1)),
-        Step::Cut,
-        Step::done(),
-    ]))
-    .await;
+    let mock = chat(Answer::sse([Step::event(&json!(1)), Step::Cut, Step::done()])).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     let (bytes, error) = client.until_broken().await;
@@ -70,20 +58,12 @@ async fn reset_alone_sends_no_byte() {
     let mock = chat(Answer::raw_steps([Step::Reset])).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
-    assert_eq!(
-        client.until_broken().await,
-        (Vec::new(), Some(ErrorKind::ConnectionReset))
-    );
+    assert_eq!(client.until_broken().await, (Vec::new(), Some(ErrorKind::ConnectionReset)));
 }
 
 #[tokio::test]
 async fn stall_is_silent_until_the_client_leaves() {
-    let mock = chat(Answer::sse([
-        Step::event(&json!(1)),
-        Step::Stall,
-        Step::done(),
-    ]))
-    .await;
+    let mock = chat(Answer::sse([Step::event(&json!(1)), Step::Stall, Step::done()])).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     client.head().await;
@@ -112,12 +92,7 @@ async fn client_that_leaves_during_the_delay_is_noticed() {
 #[tokio::test]
 async fn pause_comes_after_all_bytes_before_it_are_out() {
     let hour = Step::Pause(Duration::from_hours(1));
-    let mock = chat(Answer::sse([
-        Step::data("first"),
-        hour,
-        Step::data("never"),
-    ]))
-    .await;
+    let mock = chat(Answer::sse([Step::data("first"), hour, Step::data("never")])).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     client.head().await;
@@ -149,10 +124,7 @@ async fn short_delay_and_pause_only_delay() {
 
 #[tokio::test]
 async fn chat_reply_breaks_after_its_deltas() {
-    let mock = chat(Answer::chat(
-        ChatReply::new("one two three").breaks(2, Fault::Cut),
-    ))
-    .await;
+    let mock = chat(Answer::chat(ChatReply::new("one two three").breaks(2, Fault::Cut))).await;
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", r#"{"stream":true}"#).await;
     let (bytes, error) = client.until_broken().await;
@@ -165,10 +137,7 @@ async fn chat_reply_breaks_after_its_deltas() {
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", "{}").await;
     let head = client.head().await;
-    let promised = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .unwrap();
+    let promised = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     let sent = client.rest().await.unwrap();
     assert_eq!(sent.len(), promised.parse::<usize>().unwrap() / 2);
     assert_eq!(ends(&mock), (0, 2, 0, 0));
@@ -177,9 +146,6 @@ async fn chat_reply_breaks_after_its_deltas() {
 #[tokio::test]
 async fn chat_reply_with_pauses_sends_all_chunks() {
     let mock = chat(Answer::chat(ChatReply::new("one two").pause_ms(1))).await;
-    let answer = Client::connect(&mock)
-        .await
-        .post(CHAT, r#"{"stream":true}"#)
-        .await;
+    let answer = Client::connect(&mock).await.post(CHAT, r#"{"stream":true}"#).await;
     assert_eq!(answer.events().len(), 4);
 }

@@ -10,9 +10,7 @@ use crate::client::{CHAT, Client, within};
 
 async fn stalling() -> MockServer {
     let endpoint = Endpoint::chat().answer(Answer::raw_steps([Step::data("x"), Step::Stall]));
-    MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap()
+    MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap()
 }
 
 /// Clients in all states: stalled, idle, in the middle of a request.
@@ -70,18 +68,10 @@ async fn drop_ends_all_tasks_and_connections() {
 #[tokio::test]
 async fn address_can_be_chosen_and_a_taken_one_is_named() {
     let mock = stalling().await;
-    assert_eq!(
-        mock.base_url(),
-        format!("http://127.0.0.1:{}/v1", mock.address().port())
-    );
-    let taken = MockServer::bind(mock.address(), Scenario::new())
-        .await
-        .unwrap_err();
+    assert_eq!(mock.base_url(), format!("http://127.0.0.1:{}/v1", mock.address().port()));
+    let taken = MockServer::bind(mock.address(), Scenario::new()).await.unwrap_err();
     assert!(matches!(taken, MockError::Bind { address, .. } if address == mock.address()));
-    assert_eq!(
-        taken.to_string(),
-        format!("cannot listen on {}", mock.address())
-    );
+    assert_eq!(taken.to_string(), format!("cannot listen on {}", mock.address()));
 
     let address = mock.address();
     mock.shutdown().await;
@@ -95,14 +85,8 @@ async fn faulty_scenario_does_not_start() {
         .endpoint(Endpoint::new("v1").answer(Answer::empty(99)))
         .endpoint(Endpoint::new("v1"));
     let error = MockServer::start(scenario).await.unwrap_err();
-    let MockError::Scenario(error) = error else {
-        panic!("{error}")
-    };
-    let paths: Vec<_> = error
-        .problems()
-        .iter()
-        .map(pgw_mock::Problem::path)
-        .collect();
+    let MockError::Scenario(error) = error else { panic!("{error}") };
+    let paths: Vec<_> = error.problems().iter().map(pgw_mock::Problem::path).collect();
     assert_eq!(
         paths,
         [

@@ -1,8 +1,5 @@
 //! The mock from the outside: raw TCP clients against each thing a script can ask for.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers outside of test functions may fail a test too"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers outside of test functions may fail a test too")]
 
 mod answers;
 mod client;

@@ -7,10 +7,7 @@ use crate::client::{CHAT, Client, within};
 
 async fn sources() -> MockServer {
     let source = |name: &str, matching| {
-        Endpoint::chat()
-            .named(name)
-            .matching(matching)
-            .answer(Answer::text(200, name))
+        Endpoint::chat().named(name).matching(matching).answer(Answer::text(200, name))
     };
     MockServer::start(
         Scenario::new()
@@ -18,11 +15,7 @@ async fn sources() -> MockServer {
             .endpoint(source("stream", Match::any().model("m-fast").stream(true)))
             .endpoint(source("fast", Match::any().model("m-fast")))
             .endpoint(source("plain", Match::any().stream(false).model("m-slow")))
-            .endpoint(
-                Endpoint::new("/healthz")
-                    .method("GET")
-                    .answer(Answer::text(200, "ok")),
-            ),
+            .endpoint(Endpoint::new("/healthz").method("GET").answer(Answer::text(200, "ok"))),
     )
     .await
     .unwrap()
@@ -37,34 +30,14 @@ async fn first_fitting_endpoint_answers() {
         ("", r#"{"model":"m-fast","stream":false}"#, "fast"),
         ("", r#"{"model":"m-fast"}"#, "fast"),
         ("", r#"{"model":"m-slow"}"#, "plain"),
-        (
-            "authorization: bearer key-dead\r\n",
-            r#"{"model":"m-fast"}"#,
-            "dead key",
-        ),
-        (
-            "Authorization: Bearer key-other\r\n",
-            r#"{"model":"m-fast"}"#,
-            "fast",
-        ),
-        (
-            "Authorization: Basic key-dead\r\n",
-            r#"{"model":"m-fast"}"#,
-            "fast",
-        ),
-        (
-            "",
-            r#"{"model":"m-fast","stream":"odd","messages":[]}"#,
-            "fast",
-        ),
+        ("authorization: bearer key-dead\r\n", r#"{"model":"m-fast"}"#, "dead key"),
+        ("Authorization: Bearer key-other\r\n", r#"{"model":"m-fast"}"#, "fast"),
+        ("Authorization: Basic key-dead\r\n", r#"{"model":"m-fast"}"#, "fast"),
+        ("", r#"{"model":"m-fast","stream":"odd","messages":[]}"#, "fast"),
     ];
     for (headers, body, expected) in cases {
         client.send_post(CHAT, headers, body).await;
-        assert_eq!(
-            within(client.response()).await.text(),
-            expected,
-            "{headers}{body}"
-        );
+        assert_eq!(within(client.response()).await.text(), expected, "{headers}{body}");
     }
     assert_eq!(client.get("/healthz?probe=1").await.text(), "ok");
 }
@@ -97,13 +70,9 @@ async fn unknown_endpoint_is_told_what_there_is() {
 #[tokio::test]
 async fn head_gets_the_head_of_get() {
     let endpoint = Endpoint::new("/healthz").answer(Answer::text(200, "fine"));
-    let mock = MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap();
+    let mock = MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap();
     let mut client = Client::connect(&mock).await;
-    client
-        .send(b"HEAD /healthz HTTP/1.1\r\nhost: mock\r\n\r\n")
-        .await;
+    client.send(b"HEAD /healthz HTTP/1.1\r\nhost: mock\r\n\r\n").await;
     assert!(client.head().await.ends_with("content-length: 4"));
     assert_eq!(client.get("/healthz").await.text(), "fine");
 }
@@ -159,16 +128,12 @@ async fn expect_100_continue_is_answered_before_the_body() {
 async fn connection_close_and_http_1_0_are_honoured() {
     let mock = sources().await;
     let mut client = Client::connect(&mock).await;
-    client
-        .send(b"GET /healthz HTTP/1.1\r\nConnection: x, Close\r\n\r\n")
-        .await;
+    client.send(b"GET /healthz HTTP/1.1\r\nConnection: x, Close\r\n\r\n").await;
     let bytes = String::from_utf8(client.rest().await.unwrap()).unwrap();
     assert!(bytes.contains("connection: close\r\n") && bytes.ends_with("\r\n\r\nok"));
 
     let endpoint = Endpoint::new("/s").answer(Answer::sse([pgw_mock::Step::done()]));
-    let mock = MockServer::start(Scenario::new().endpoint(endpoint))
-        .await
-        .unwrap();
+    let mock = MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap();
     let mut client = Client::connect(&mock).await;
     client.send(b"GET /s HTTP/1.0\r\n\r\n").await;
     let bytes = String::from_utf8(client.rest().await.unwrap()).unwrap();
@@ -185,31 +150,13 @@ async fn malformed_requests_get_4xx_and_the_connection_ends() {
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 400),
         (format!("{head}content-length: 1x\r\n\r\n"), 400),
         (format!("{head}content-length: +1\r\n\r\n"), 400),
-        (
-            format!("{head}content-length: 1\r\ncontent-length: 1\r\n\r\n"),
-            400,
-        ),
-        (
-            format!("{head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"),
-            400,
-        ),
+        (format!("{head}content-length: 1\r\ncontent-length: 1\r\n\r\n"), 400),
+        (format!("{head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"), 400),
         (format!("{head}transfer-encoding: gzip\r\n\r\n"), 400),
-        (
-            format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n"),
-            400,
-        ),
-        (
-            format!("{head}transfer-encoding: chunked\r\n\r\n1\r\nab\r\n"),
-            400,
-        ),
-        (
-            format!("{head}transfer-encoding: chunked\r\n\r\nffffffff\r\n"),
-            413,
-        ),
-        (
-            format!("{head}content-length: 99999999999999999999999\r\n\r\n"),
-            413,
-        ),
+        (format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n"), 400),
+        (format!("{head}transfer-encoding: chunked\r\n\r\n1\r\nab\r\n"), 400),
+        (format!("{head}transfer-encoding: chunked\r\n\r\nffffffff\r\n"), 413),
+        (format!("{head}content-length: 99999999999999999999999\r\n\r\n"), 413),
         (long, 431),
     ];
     let count = cases.len() as u64;
@@ -229,14 +176,9 @@ async fn malformed_requests_get_4xx_and_the_connection_ends() {
 async fn client_that_leaves_within_its_request_is_no_request() {
     let mock = sources().await;
     let mut client = Client::connect(&mock).await;
-    client
-        .send(b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\nhalf")
-        .await;
+    client.send(b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\nhalf").await;
     within(mock.wait_until(|counters| counters.open_connections == 1)).await;
     drop(client);
     let counters = within(mock.wait_until(|counters| counters.open_connections == 0)).await;
-    assert_eq!(
-        (counters.received(), counters.malformed, counters.unmatched),
-        (0, 0, 0)
-    );
+    assert_eq!((counters.received(), counters.malformed, counters.unmatched), (0, 0, 0));
 }

@@ -26,9 +26,7 @@ async fn file_plays_every_kind_of_answer() {
        ], "then": "404"},
       {"path": "/v1/chat/completions", "answers": [{"sse": [{"json": 1}, "stall"]}]}
     ]}"#;
-    let mock = MockServer::start(Scenario::from_json(text).unwrap())
-        .await
-        .unwrap();
+    let mock = MockServer::start(Scenario::from_json(text).unwrap()).await.unwrap();
     let key = "authorization: Bearer key-a\r\n";
     let body = r#"{"model":"m"}"#;
     let mut client = Client::connect(&mock).await;
@@ -43,29 +41,16 @@ async fn file_plays_every_kind_of_answer() {
         json!({"message": "no", "type": "t", "param": "p", "code": "invalid_api_key"})
     );
     assert_eq!(answers[1].status, 202);
-    assert!(
-        answers[1]
-            .head
-            .contains("\r\nx-one: 1\r\nx-two: 2\r\nx-two: 3\r\n")
-    );
+    assert!(answers[1].head.contains("\r\nx-one: 1\r\nx-two: 2\r\nx-two: 3\r\n"));
     assert_eq!(answers[1].text(), r#"{"b":1,"a":null}"#);
-    assert_eq!(
-        answers[2].chunks,
-        [b"pl".to_vec(), b"ai".to_vec(), b"n".to_vec()]
-    );
+    assert_eq!(answers[2].chunks, [b"pl".to_vec(), b"ai".to_vec(), b"n".to_vec()]);
     assert_eq!(answers[3].body(), [0xff, 0]);
     assert_eq!(answers[4].text(), "[1]xy");
     assert_eq!(answers[5].text(), "data: null\n\ndata: [DONE]\n\n");
-    assert_eq!(
-        answers[6].json()["choices"][0]["message"]["content"],
-        "Hi you"
-    );
+    assert_eq!(answers[6].json()["choices"][0]["message"]["content"], "Hi you");
     assert_eq!(answers[6].json()["choices"][0]["finish_reason"], "length");
     assert_eq!((answers[7].status, answers[7].text().as_str()), (200, ""));
-    assert!(
-        client.rest().await.unwrap().is_empty(),
-        "closed after the answer that says so"
-    );
+    assert!(client.rest().await.unwrap().is_empty(), "closed after the answer that says so");
 
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, key, body).await;
@@ -90,9 +75,7 @@ async fn file_breaks_a_chat_reply() {
         {"chat": {"deltas": ["a", "b"], "thinking": "t", "model": "m", "pause_ms": 1,
                   "tool_calls": [{"name": "f", "arguments": "{}"}],
                   "break": {"after": 1, "with": "reset"}}}]}]}"#;
-    let mock = MockServer::start(Scenario::from_json(text).unwrap())
-        .await
-        .unwrap();
+    let mock = MockServer::start(Scenario::from_json(text).unwrap()).await.unwrap();
     let mut client = Client::connect(&mock).await;
     client.send_post(CHAT, "", r#"{"stream":true}"#).await;
     let (bytes, error) = client.until_broken().await;
@@ -110,55 +93,19 @@ fn problems_of(answers: &str) -> String {
 #[test]
 fn faults_of_shape_name_field_and_choices() {
     for (answers, path, message) in [
-        (
-            r#"{"statsu": 1}"#,
-            "endpoints[0].answers[0]",
-            "unknown field `statsu`, expected one of",
-        ),
-        (
-            r#"{"status": "200"}"#,
-            "endpoints[0].answers[0].status",
-            "expected u16",
-        ),
-        (
-            r#"{"split": "every"}"#,
-            "endpoints[0].answers[0].split",
-            "expected one of `one`",
-        ),
-        (
-            r#"{"split": {"every_n": 0}}"#,
-            "endpoints[0].answers[0].split",
-            "nonzero",
-        ),
-        (
-            r#"{"sse": [{"txt": "x"}]}"#,
-            "endpoints[0].answers[0].sse[0]",
-            "`text`",
-        ),
-        (
-            r#"{"chat": {"break": {"after": 1, "with": "x"}}}"#,
-            ".chat.break.with",
-            "`stall`",
-        ),
-        (
-            r#"{"error": {"code": "c"}}"#,
-            "endpoints[0].answers[0].error",
-            "missing field `status`",
-        ),
+        (r#"{"statsu": 1}"#, "endpoints[0].answers[0]", "unknown field `statsu`, expected one of"),
+        (r#"{"status": "200"}"#, "endpoints[0].answers[0].status", "expected u16"),
+        (r#"{"split": "every"}"#, "endpoints[0].answers[0].split", "expected one of `one`"),
+        (r#"{"split": {"every_n": 0}}"#, "endpoints[0].answers[0].split", "nonzero"),
+        (r#"{"sse": [{"txt": "x"}]}"#, "endpoints[0].answers[0].sse[0]", "`text`"),
+        (r#"{"chat": {"break": {"after": 1, "with": "x"}}}"#, ".chat.break.with", "`stall`"),
+        (r#"{"error": {"code": "c"}}"#, "endpoints[0].answers[0].error", "missing field `status`"),
     ] {
         let text = problems_of(answers);
-        assert!(
-            text.contains(path) && text.contains(message),
-            "{answers}: {text}"
-        );
+        assert!(text.contains(path) && text.contains(message), "{answers}: {text}");
     }
-    let trailing = Scenario::from_json(r#"{"endpoints": []} x"#)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        trailing.contains("trailing characters at line 1"),
-        "{trailing}"
-    );
+    let trailing = Scenario::from_json(r#"{"endpoints": []} x"#).unwrap_err().to_string();
+    assert!(trailing.contains("trailing characters at line 1"), "{trailing}");
 }
 
 #[test]
@@ -193,10 +140,7 @@ fn faults_of_meaning_are_reported_together_with_their_fix() {
         "endpoints[1].answers[6].chat.break.after: 3 is more than the 2 deltas",
         "endpoints[1].answers[7].raw: is the whole response",
     ] {
-        assert!(
-            found.iter().any(|text| text.starts_with(expected)),
-            "{expected} in {found:#?}"
-        );
+        assert!(found.iter().any(|text| text.starts_with(expected)), "{expected} in {found:#?}");
     }
     assert_eq!(found.len(), 14, "{found:#?}");
 }
