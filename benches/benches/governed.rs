@@ -67,7 +67,8 @@ struct BareUsage {
 }
 
 async fn bare(client: HyperClient<HttpConnector, Full<Bytes>>, url: Arc<str>) {
-    let body = BareRequest { model: "m", messages: [BareMessage { role: "user", content: PROMPT }] };
+    let body =
+        BareRequest { model: "m", messages: [BareMessage { role: "user", content: PROMPT }] };
     let request = http::Request::post(&*url)
         .header("authorization", "Bearer key")
         .header("content-type", "application/json")

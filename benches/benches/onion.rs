@@ -2,10 +2,7 @@
 //!
 //! A layer, the retry loop, both gates, watchdog and assembly run in full; the ports answer at once.
 //! The target is 2 µs a call, and this is the figure that the shape of pgw-ports hangs on.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a benchmark that can't run should stop and say why"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark that can't run should stop and say why")]
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -94,7 +91,11 @@ impl Pricing for Open {
 }
 
 fn answer() -> [Result<ChatEvent, CallError>; 4] {
-    let usage = UsageReport { prompt_tokens: Some(3), completion_tokens: Some(2), ..UsageReport::default() };
+    let usage = UsageReport {
+        prompt_tokens: Some(3),
+        completion_tokens: Some(2),
+        ..UsageReport::default()
+    };
     [
         Ok(ChatEvent::MessageStart { id: "c".into(), model: "m".into(), request_id: None }),
         Ok(ChatEvent::ContentDelta { choice: 0, text: "Hello there".into() }),

@@ -40,3 +40,8 @@ pub fn print_row(name: &str, rounds: &Rounds, note: &str) {
     let (low, high) = rounds.range();
     println!("  {name:<34} {:>8.2} µs   ({low:.2} … {high:.2})   {note}", rounds.median());
 }
+
+/// Prints one figure in bytes: how much, and what it is to be compared with.
+pub fn print_bytes(name: &str, bytes: u64, note: &str) {
+    println!("  {name:<34} {bytes:>8} B    {note}");
+}
