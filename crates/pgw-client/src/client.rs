@@ -6,11 +6,16 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use pgw_middleware::{Chat, RetryLoop};
-use pgw_ports::{CallCx, Clock, Hand, Middleware, Next, Reply, TelemetryRecorder, Terminal as _};
-use pgw_types::{CallOptions, ChatRequest, ConfigError, ConfigFault, PgwError, Plan};
+use pgw_ports::{
+    CallCx, Clock, Hand, Middleware, Next, Operation as _, Reply, TelemetryRecorder, Terminal as _,
+};
+use pgw_types::{
+    CallOptions, ChatRequest, ConfigError, ConfigFault, Exclusion, PgwError, Plan, SourceConfig,
+};
 use tokio::sync::Notify;
 
 use crate::{
@@ -38,6 +43,23 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recorder: Option<Arc<dyn TelemetryRecorder>>,
     pub(crate) life: Arc<Life>,
+}
+
+impl Inner {
+    /// The plan of one call: all share one, unless a source can't serve this request or the call is
+    /// limited in time.
+    fn plan_for(&self, request: &ChatRequest, deadline: Option<Duration>) -> Arc<Plan> {
+        let unfit = |source: &SourceConfig| {
+            let reason = Chat::unfit(request, source)?;
+            Some(Exclusion { source_name: source.name.as_str().into(), reason })
+        };
+        // Nothing is allocated while there are none.
+        let exclusions: Vec<_> = self.settings.sources.iter().filter_map(unfit).collect();
+        if exclusions.is_empty() && deadline.is_none() {
+            return Arc::clone(&self.plan);
+        }
+        Arc::new(Plan { deadline, ..self.plan.without(exclusions) })
+    }
 }
 
 /// Which calls are under way, and whether new ones may begin.
@@ -115,7 +137,8 @@ impl GatewayClient {
         &self.inner.settings
     }
 
-    /// What a call of this client may do.
+    /// What a call of this client may do. A call that some source can't serve has a narrower plan of
+    /// its own; its trace tells what was left out and why.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.inner.plan
@@ -171,10 +194,7 @@ impl GatewayClient {
             None => Arc::from(uuid::Uuid::now_v7().to_string()),
         };
         let limit = options.deadline.or(inner.settings.deadline);
-        let plan = match limit {
-            None => Arc::clone(&inner.plan),
-            Some(limit) => Arc::new(Plan { deadline: Some(limit), ..(*inner.plan).clone() }),
-        };
+        let plan = inner.plan_for(&request, limit);
         let deadline = limit.map(|limit| inner.clock.now().saturating_add(limit));
         let cx = Arc::new(CallCx::new(request_id, options, plan, hand, deadline));
         Next::new(&inner.layers, &inner.retry).run(&cx, Arc::new(request)).await

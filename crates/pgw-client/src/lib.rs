@@ -69,7 +69,8 @@ pub use messages::Messages;
 pub use pgw_telemetry::{CallLog, LogError, SourceTotals};
 pub use pgw_types::{
     AttemptTrace, CallError, CallOptions, CallTrace, ChatEvent, ChatRequest, ConfigError,
-    ConfigFault, Content, ErrorKind, FailureClass, Fault, FinishReason, Limits, LlmResponse,
-    Message, NotConfigured, Part, Partial, PgwError, Plan, RequestFault, Role, ScopeReason,
-    SourceConfig, SourceReason, Thinking, Timeouts, ToolCall, Unavailable, UsageSource, Warning,
+    ConfigFault, Content, ErrorKind, Exclusion, FailureClass, Fault, FinishReason, Limits,
+    LlmResponse, Message, NotConfigured, Part, Partial, PgwError, Plan, RequestFault, Role,
+    ScopeReason, SourceConfig, SourceReason, Thinking, Timeouts, ToolCall, Unavailable,
+    UsageSource, Warning,
 };

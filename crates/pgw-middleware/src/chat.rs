@@ -4,10 +4,13 @@ use std::mem::take;
 
 use pgw_ports::{Assembly, AttemptFacts, Operation, Recorded};
 use pgw_types::{
-    CallError, CallTrace, ChatEvent, ChatRequest, Choice, Content, Fault, Finish, FinishReason,
-    LlmResponse, Message, Partial, SourceConfig, ToolCall, ToolDelta, Usage, UsageReport,
-    UsageSource, Warning, digest,
+    CallError, CallTrace, ChatEvent, ChatRequest, Choice, Fault, Finish, FinishReason, LlmResponse,
+    Partial, SourceConfig, ToolCall, ToolDelta, Usage, UsageReport, UsageSource, Warning, digest,
 };
+
+mod weigh;
+
+use weigh::{estimate_call, estimate_prompt, estimate_text};
 
 /// The chat operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +30,11 @@ impl Operation for Chat {
 
     /// The source's constant, or more if the prompt's length and the answer's cap say more.
     fn estimate_tokens(request: &ChatRequest, source: &SourceConfig) -> u64 {
-        let known = estimate_prompt(request).saturating_add(request.token_cap().unwrap_or(0));
-        known.max(source.est_tokens)
+        estimate_call(request).max(source.est_tokens)
+    }
+
+    fn unfit(request: &ChatRequest, source: &SourceConfig) -> Option<String> {
+        weigh::unfit(request, source)
     }
 
     fn recorded_request(request: &ChatRequest) -> String {
@@ -53,36 +59,6 @@ impl Operation for Chat {
     fn set_trace(response: &mut LlmResponse, trace: CallTrace) {
         response.trace = trace;
     }
-}
-
-/// Bytes of text for one token, on the safe side for most languages: English has about four, Chinese
-/// in UTF-8 about three to four and a half.
-const BYTES_PER_TOKEN: u64 = 3;
-
-/// Tokens charged for a part that isn't text, an image most often (a 1024 × 1024 image is 765 tokens
-/// in OpenAI's high-detail tiling, platform.openai.com/docs/guides/images-vision).
-const TOKENS_PER_PART: u64 = 1_000;
-
-fn estimate_text(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
-}
-
-fn estimate_prompt(request: &ChatRequest) -> u64 {
-    request.messages.iter().map(estimate_message).fold(0, u64::saturating_add)
-}
-
-fn estimate_message(message: &Message) -> u64 {
-    let content = match &message.content {
-        None | Some(Content::Null) => 0,
-        Some(Content::Text(text)) => estimate_text(text.len()),
-        Some(Content::Parts(parts)) => parts
-            .iter()
-            .map(|part| part.as_text().map_or(TOKENS_PER_PART, |text| estimate_text(text.len())))
-            .fold(0, u64::saturating_add),
-    };
-    let calls = message.tool_calls.iter().map(|call| estimate_text(call.arguments.len()));
-    // Every message costs a few tokens of framing.
-    calls.fold(content.saturating_add(4), u64::saturating_add)
 }
 
 /// Puts a chat answer together.

@@ -1,9 +1,12 @@
-//! Waiting for admission: one line per scope, first come first served within the process.
+//! Waiting for admission: first come first served within the process.
 //!
-//! Only the head of the line asks the gates, so a release wakes one caller, not all of them. The
-//! line has a bounded length, and nobody stands in it without end.
+//! Calls that the same sources can serve stand in one line. A call that only some can serve has
+//! another one: else it would hold up calls that wait for what the others have free. Only the head of
+//! a line asks the gates, so a release wakes one caller of each, not all of them. The lines of a scope
+//! have a bounded length together, and nobody stands in them without end.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -37,16 +40,51 @@ pub struct WaitPolicy {
     pub poll_interval: Duration,
     /// The longest wait, whatever happens.
     pub max_wait: Duration,
-    /// How many calls may stand in line.
+    /// How many calls may stand in line, in all lines of the scope together.
     pub max_queue: usize,
 }
 
-/// The line of a scope.
+/// The lines of a scope.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    all: Arc<AtomicUsize>,
+    max: usize,
+    /// Of calls that every source can serve: the common case.
+    whole: Arc<Line>,
+    /// Of the others, by the places of their sources. There are as many as the limits that sources
+    /// declare can tell requests apart, so they are kept.
+    narrow: Mutex<BTreeMap<Vec<usize>, Arc<Line>>>,
+}
+
+impl Lines {
+    pub(crate) fn new(max: usize) -> Self {
+        let all = Arc::default();
+        let whole = Arc::new(Line::new(Arc::clone(&all), max));
+        Self { all, max, whole, narrow: Mutex::default() }
+    }
+
+    /// The line of calls that every source can serve.
+    pub(crate) fn whole(&self) -> Arc<Line> {
+        Arc::clone(&self.whole)
+    }
+
+    /// The line of calls that these sources can serve, and no other.
+    pub(crate) fn narrow(&self, sources: Vec<usize>) -> Arc<Line> {
+        let line = || Arc::new(Line::new(Arc::clone(&self.all), self.max));
+        // Each write is one insertion, so a poisoned lock still holds a whole map.
+        let mut narrow = self.narrow.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(narrow.entry(sources).or_insert_with(line))
+    }
+}
+
+/// One line.
 #[derive(Debug)]
 pub(crate) struct Line {
+    /// How many stand in all lines of the scope.
+    all: Arc<AtomicUsize>,
+    max: usize,
     waiting: AtomicUsize,
     head: Arc<Semaphore>,
-    max: usize,
     blocked_by: Mutex<Option<Denial>>,
 }
 
@@ -57,11 +95,12 @@ pub(crate) struct Place {
 }
 
 impl Line {
-    pub(crate) fn new(max: usize) -> Self {
+    fn new(all: Arc<AtomicUsize>, max: usize) -> Self {
         Self {
+            all,
+            max,
             waiting: AtomicUsize::new(0),
             head: Arc::new(Semaphore::new(1)),
-            max,
             blocked_by: Mutex::new(None),
         }
     }
@@ -87,12 +126,14 @@ impl Line {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
-    /// Joins the line; `None` if it is full.
+    /// Joins the line; `None` if the lines are full.
     pub(crate) fn join(self: &Arc<Self>) -> Option<Place> {
-        let joined = self.waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, |waiting| {
-            (waiting < self.max).then_some(waiting + 1)
+        let joined = self.all.fetch_update(Ordering::AcqRel, Ordering::Acquire, |all| {
+            (all < self.max).then_some(all + 1)
         });
-        joined.ok().map(|_| Place { line: Arc::clone(self) })
+        joined.ok()?;
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        Some(Place { line: Arc::clone(self) })
     }
 }
 
@@ -107,6 +148,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.line.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.line.all.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -116,7 +158,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_line_is_bounded_and_served_in_order() {
-        let line = Arc::new(Line::new(2));
+        let line = Lines::new(2).whole();
         assert!(line.is_empty());
         let (first, second) = (line.join().unwrap(), line.join().unwrap());
         assert!(line.join().is_none(), "the line is full");
@@ -127,5 +169,18 @@ mod tests {
         drop((turn, first));
         assert!(waiting.await.is_some());
         assert!(line.join().is_some(), "a place came free");
+    }
+
+    #[test]
+    fn lines_share_their_bound_and_nothing_else() {
+        let lines = Lines::new(2);
+        let (whole, narrow) = (lines.whole(), lines.narrow(vec![1]));
+        let place = narrow.join().unwrap();
+        assert!(whole.is_empty() && lines.narrow(vec![0]).is_empty());
+        assert!(!lines.narrow(vec![1]).is_empty(), "the same sources, the same line");
+        let other = whole.join().unwrap();
+        assert!(whole.join().is_none() && narrow.join().is_none());
+        drop((place, other));
+        assert!(narrow.is_empty() && whole.join().is_some());
     }
 }

@@ -32,7 +32,7 @@ use crate::{
     backoff::{RetryPolicy, backoff_delay},
     cooling::CoolingMemo,
     ledger::Ledger,
-    line::{Line, WaitPolicy},
+    line::{Line, Lines, WaitPolicy},
 };
 
 mod admission;
@@ -87,7 +87,7 @@ pub(crate) struct Core<O: Operation> {
     pub(crate) wait: WaitPolicy,
     pub(crate) lease_ttl: Duration,
     pub(crate) cooling: CoolingMemo,
-    pub(crate) line: Arc<Line>,
+    pub(crate) lines: Lines,
 }
 
 /// The innermost part of the onion: makes attempts until one answers or no more may be made.
@@ -101,7 +101,7 @@ impl<O: Operation> RetryLoop<O> {
     #[must_use]
     pub fn new(scope: Arc<str>, sources: Vec<GovernedSource<O>>, gates: Gates) -> Self {
         let cooling = CoolingMemo::new(sources.len());
-        let line = Arc::new(Line::new(gates.wait.max_queue));
+        let lines = Lines::new(gates.wait.max_queue);
         let Gates { limiter, breaker, selector, clock, jitter, ledger, retry, wait, lease_ttl } =
             gates;
         Self {
@@ -118,7 +118,7 @@ impl<O: Operation> RetryLoop<O> {
                 wait,
                 lease_ttl,
                 cooling,
-                line,
+                lines,
             }),
         }
     }
@@ -141,6 +141,8 @@ pub(crate) struct Progress<O: Operation> {
     pub(crate) request: Arc<O::Request>,
     /// How each source of the scope stands in this call.
     pub(crate) standing: Vec<Standing>,
+    /// Where it waits, if it must.
+    pub(crate) line: Arc<Line>,
     /// Transient failures all together: the attempts spent.
     pub(crate) spent: u32,
     pub(crate) last_failure: Option<CallError>,
@@ -149,7 +151,7 @@ pub(crate) struct Progress<O: Operation> {
 
 impl<O: Operation> Progress<O> {
     fn new(core: &Core<O>, cx: &Arc<CallCx>, request: Arc<O::Request>) -> Self {
-        let standing = core
+        let standing: Vec<_> = core
             .sources
             .iter()
             .map(|source| {
@@ -158,10 +160,17 @@ impl<O: Operation> Progress<O> {
                 Standing { planned, dead: false, failures: 0 }
             })
             .collect();
+        let line = if standing.iter().all(|standing| standing.planned) {
+            core.lines.whole()
+        } else {
+            let places = (0..).zip(&standing).filter(|(_, standing)| standing.planned);
+            core.lines.narrow(places.map(|(place, _)| place).collect())
+        };
         Self {
             cx: Arc::clone(cx),
             request,
             standing,
+            line,
             spent: 0,
             last_failure: None,
             reasons: BTreeMap::new(),

@@ -24,6 +24,10 @@ pub trait Operation: Debug + Send + Sync + Sized + 'static {
     /// Tokens to charge at the door: prompt and answer together, rather too many than too few.
     fn estimate_tokens(request: &Self::Request, source: &SourceConfig) -> u64;
 
+    /// Why a source can't serve a request, by what the source declares of itself: in plain words
+    /// that follow its name, such as `can't use tools`. `None`: nothing speaks against it.
+    fn unfit(request: &Self::Request, source: &SourceConfig) -> Option<String>;
+
     /// The request as it is written down: JSON with digests in place of binary parts.
     fn recorded_request(request: &Self::Request) -> String;
 

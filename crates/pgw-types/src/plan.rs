@@ -46,6 +46,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// This plan without some of its sources.
+    #[must_use]
+    pub fn without(&self, exclusions: impl IntoIterator<Item = Exclusion>) -> Self {
+        let mut plan = self.clone();
+        for exclusion in exclusions {
+            plan.candidates.retain(|planned| planned.name != exclusion.source_name);
+            plan.exclusions.push(exclusion);
+        }
+        plan.upstream_call_bound = Self::bound(plan.max_attempts, plan.candidates.len());
+        plan
+    }
+
     /// The most upstream calls that one call can make.
     ///
     /// A transient failure costs one of `max_attempts`. A dead source costs none, but is left for
@@ -130,6 +142,33 @@ impl CallTrace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// GWY-082.
+    #[test]
+    fn a_plan_without_a_source_says_why() {
+        let planned = |name: &str| PlannedSource {
+            name: name.into(),
+            provider: "generic".into(),
+            model: "m".into(),
+        };
+        let whole = Plan {
+            scope: "LLM".into(),
+            config_checksum: "c".into(),
+            candidates: vec![planned("a"), planned("b")],
+            exclusions: Vec::new(),
+            max_attempts: 3,
+            upstream_call_bound: 4,
+            deadline: None,
+        };
+        assert_eq!(whole.without([]), whole);
+        let exclude =
+            |name: &str| Exclusion { source_name: name.into(), reason: "too small".into() };
+        let narrow = whole.without([exclude("a")]);
+        assert_eq!(narrow.candidates, [planned("b")]);
+        assert_eq!(narrow.exclusions, [exclude("a")]);
+        assert_eq!(narrow.upstream_call_bound, 3);
+        assert_eq!(narrow.without([exclude("b")]).upstream_call_bound, 0);
+    }
 
     #[test]
     fn the_bound_counts_dead_sources_apart() {

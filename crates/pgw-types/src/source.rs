@@ -57,6 +57,7 @@ pub struct Limits {
 
 /// One source: where to send, as whom, under which limits.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, with its own name")]
 pub struct SourceConfig {
     /// Unique within the scope.
     pub name: String,
@@ -87,6 +88,13 @@ pub struct SourceConfig {
     pub ca_pem: Option<Cow<'static, [u8]>>,
     /// Whether the source can stream; if not, every call takes the plain path.
     pub can_stream: bool,
+    /// Tokens that its context holds, prompt and answer together; `None`: not known. A call that
+    /// needs more is not planned on it.
+    pub context_tokens: Option<u64>,
+    /// Whether its model can call tools. A call that brings tools is not planned on it otherwise.
+    pub can_use_tools: bool,
+    /// Whether its model can see images. A call that brings images is not planned on it otherwise.
+    pub can_see_images: bool,
     /// Tier for the `ordered` selector: lower first.
     pub tier: u32,
     /// Weight for the `weighted` selector.
@@ -118,6 +126,9 @@ impl SourceConfig {
             trust_env: true,
             ca_pem: None,
             can_stream: true,
+            context_tokens: None,
+            can_use_tools: true,
+            can_see_images: true,
             tier: 0,
             weight: 1,
         }

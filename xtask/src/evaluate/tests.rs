@@ -52,6 +52,29 @@ fn assert_clean(graph: &Graph) {
     assert_eq!(evaluate(graph, &rules()), []);
 }
 
+// REQ PRT-024, XTK-001
+#[test]
+fn an_example_gets_by_with_the_seams_and_meets_the_client_in_tests_only() {
+    let graph = |dependencies| {
+        let mut example = member("custom-store", dependencies);
+        example.dir = "examples/custom-store".to_owned();
+        let names = ["pgw-client", "pgw-contract", "pgw-ports", "pgw-types"];
+        let others = names.map(|name| member(name, Vec::new()));
+        members(others.into_iter().chain([example]).collect())
+    };
+    let seams = || vec![on("pgw-ports", Kind::Normal), on("pgw-types", Kind::Normal)];
+    // The graph's client has no files, so it has no reader of the environment either.
+    let rules = Rules { environment_readers: &[], ..rules() };
+    let in_tests = [on("pgw-client", Kind::Dev), on("pgw-contract", Kind::Dev)];
+    let allowed = graph(seams().into_iter().chain(in_tests).collect());
+    assert_eq!(evaluate(&allowed, &rules), []);
+    for forbidden in ["pgw-client", "pgw-contract"] {
+        let found = evaluate(&graph(vec![on(forbidden, Kind::Normal)]), &rules);
+        let named: Vec<_> = found.iter().map(|one| (one.rule, one.what.as_str())).collect();
+        assert_eq!(named, [(Rule::Layers, forbidden)]);
+    }
+}
+
 // REQ XTK-001
 #[test]
 fn an_edge_between_rooms_is_named_with_both_ends_and_the_rule() {

@@ -22,13 +22,16 @@ pub(super) enum Field {
     TrustEnv,
     CaFile,
     Stream,
+    ContextTokens,
+    Tools,
+    Images,
     Tier,
     Weight,
     Provider,
 }
 
 /// Fields with their variable's ending and their path in the settings.
-pub(super) const FIELDS: [(Field, &str, &str); 22] = [
+pub(super) const FIELDS: [(Field, &str, &str); 25] = [
     (Field::Name, "NAME", "name"),
     (Field::BaseUrl, "BASE_URL", "base_url"),
     (Field::ApiKey, "API_KEY", "api_key"),
@@ -48,6 +51,9 @@ pub(super) const FIELDS: [(Field, &str, &str); 22] = [
     (Field::TrustEnv, "TRUST_ENV", "trust_env"),
     (Field::CaFile, "CA_FILE", "ca_pem"),
     (Field::Stream, "STREAM", "can_stream"),
+    (Field::ContextTokens, "CONTEXT_TOKENS", "context_tokens"),
+    (Field::Tools, "TOOLS", "can_use_tools"),
+    (Field::Images, "IMAGES", "can_see_images"),
     (Field::Tier, "TIER", "tier"),
     (Field::Weight, "WEIGHT", "weight"),
     // Part of the name for numbered sources, a variable of its own in the flat form only.

@@ -100,6 +100,11 @@ fn of_source(source: &SourceConfig, field: Field) -> String {
             None => "none".to_owned(),
         },
         Field::Stream => flag(source.can_stream),
+        Field::ContextTokens => {
+            source.context_tokens.map_or_else(|| "not known".to_owned(), |holds| holds.to_string())
+        }
+        Field::Tools => flag(source.can_use_tools),
+        Field::Images => flag(source.can_see_images),
         Field::Tier => source.tier.to_string(),
         Field::Weight => source.weight.to_string(),
         Field::Provider => source.provider.clone(),

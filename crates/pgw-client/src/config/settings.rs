@@ -234,6 +234,9 @@ fn source_picture(source: &SourceConfig) -> Value {
         "trust_env": source.trust_env,
         "ca": source.ca_pem.as_deref().map(digest::sha256_hex),
         "can_stream": source.can_stream,
+        "context_tokens": source.context_tokens,
+        "can_use_tools": source.can_use_tools,
+        "can_see_images": source.can_see_images,
         "tier": source.tier,
         "weight": source.weight,
     })

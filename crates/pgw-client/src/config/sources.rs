@@ -78,6 +78,13 @@ pub(super) fn read(reader: &mut Reader<'_>, keys: &SourceKeys) -> SourceConfig {
     if let Some(stream) = reader.flag(&keys.variable(Field::Stream)) {
         source.can_stream = stream;
     }
+    source.context_tokens = reader.whole(&keys.variable(Field::ContextTokens));
+    if let Some(tools) = reader.flag(&keys.variable(Field::Tools)) {
+        source.can_use_tools = tools;
+    }
+    if let Some(images) = reader.flag(&keys.variable(Field::Images)) {
+        source.can_see_images = images;
+    }
     if let Some(tier) = reader.whole(&keys.variable(Field::Tier)) {
         source.tier = tier;
     }

@@ -258,6 +258,10 @@ impl Guard<'_> {
         if source.est_tokens == 0 {
             self.fault(at(Field::EstTokens), "is 0", "write what a call uses at most");
         }
+        if source.context_tokens == Some(0) {
+            let fix = "write how many tokens it holds, or leave it out if that isn't known";
+            self.fault(at(Field::ContextTokens), "is 0", fix);
+        }
         if source.weight == 0 {
             self.fault(at(Field::Weight), "is 0", "write a weight from 1");
         }

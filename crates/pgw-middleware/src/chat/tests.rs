@@ -1,5 +1,6 @@
 //! Tests of weighing requests and putting answers together.
 
+use pgw_types::{Message, Part, Role};
 use serde_json::{Value, json};
 
 use super::*;
@@ -53,6 +54,39 @@ fn usage(prompt: Option<u64>, completion: Option<u64>) -> ChatEvent {
         completion_tokens: completion,
         ..UsageReport::default()
     })
+}
+
+/// GWY-082: what a source declares speaks against requests that are more, and against no other.
+#[test]
+fn a_source_is_unfit_for_more_than_it_declares() {
+    let plain = request();
+    let long = ChatRequest { max_tokens: Some(100), ..request() };
+    let tools = ChatRequest { tools: vec![json!({"type": "function"})], ..request() };
+    let image = Part::image_url("https://a.example/cat.png");
+    let image = ChatRequest::new(vec![
+        Message::parts(Role::User, vec![Part::text("what?"), image]),
+        Message::assistant("a cat"),
+    ]);
+    let unfit = |source: &SourceConfig| {
+        [&plain, &long, &tools, &image].map(|request| Chat::unfit(request, source))
+    };
+    let none = || [None, None, None, None];
+    assert_eq!(unfit(&source()), none(), "nothing is declared");
+    assert_eq!(unfit(&SourceConfig { context_tokens: Some(9_999), ..source() }), none());
+
+    // 14 tokens of prompt, and an answer of 100 at most.
+    let small = SourceConfig { context_tokens: Some(113), ..source() };
+    let image_too = "needs about 1012 tokens, its context holds 113".to_owned();
+    let long_too = "needs about 114 tokens, its context holds 113".to_owned();
+    assert_eq!(unfit(&small), [None, Some(long_too), None, Some(image_too)]);
+    assert_eq!(unfit(&SourceConfig { context_tokens: Some(114), ..source() })[1], None);
+
+    let blunt = SourceConfig { can_use_tools: false, ..source() };
+    let why = Some("can't use tools, and the call brings some".to_owned());
+    assert_eq!(unfit(&blunt), [None, None, why, None]);
+    let blind = SourceConfig { can_see_images: false, ..source() };
+    let why = Some("can't see images, and the call brings some".to_owned());
+    assert_eq!(unfit(&blind), [None, None, None, why]);
 }
 
 /// MID-090, D81, OPEN-08: complete but empty is a failure that is tried again.

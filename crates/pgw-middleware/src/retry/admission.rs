@@ -49,7 +49,7 @@ impl<O: Operation> Core<O> {
                 self.check_hopeless(progress, &[])?;
             }
             // A newcomer that may wait must not overtake those who do.
-            let may_try = self.wait.on_full == OnFull::FailFast || self.line.is_empty();
+            let may_try = self.wait.on_full == OnFull::FailFast || progress.line.is_empty();
             if may_try {
                 match self.round(progress).await? {
                     Round::Admitted { source, pass, permit } => {
@@ -192,7 +192,7 @@ impl<O: Operation> Core<O> {
         progress: &mut Progress<O>,
         began: Duration,
     ) -> Result<Admitted, PgwError> {
-        let Some(place) = self.line.join() else {
+        let Some(place) = progress.line.join() else {
             let error = progress
                 .unavailable(self, ScopeReason::QuotaExhausted, self.wait.poll_interval)
                 .with_message(format!("{} calls stand in line already", self.wait.max_queue));
@@ -218,7 +218,7 @@ impl<O: Operation> Core<O> {
                 }
                 Round::Blocked(blockers) => blockers,
             };
-            self.line.note_blocked(full(&blockers));
+            progress.line.note_blocked(full(&blockers));
             self.check_hopeless(progress, &blockers)?;
             self.check_patience(progress, began, &blockers).await?;
             let nap = self.nap(&blockers).min(self.patience(progress, began));

@@ -118,7 +118,11 @@ impl<O: Operation> Core<O> {
                 let wait = self.time_to_first(progress);
                 progress.unavailable(self, ScopeReason::RetryExhausted, wait)
             } else {
-                progress.unavailable(self, ScopeReason::NoSources, Duration::ZERO)
+                let error = progress.unavailable(self, ScopeReason::NoSources, Duration::ZERO);
+                match Self::exclusions(progress) {
+                    Some(reasons) => error.with_message(reasons),
+                    None => error,
+                }
             };
             return Err(error.into());
         }
@@ -146,6 +150,15 @@ impl<O: Operation> Core<O> {
         Ok(())
     }
 
+    /// Why the plan leaves sources out, if it does.
+    fn exclusions(progress: &Progress<O>) -> Option<String> {
+        let exclusions = &progress.cx.plan.exclusions;
+        exclusions
+            .iter()
+            .map(|one| format!("{} {}", one.source_name, one.reason))
+            .reduce(|all, one| all + "; " + &one)
+    }
+
     /// The wait for a source that failed this very call and said when to come back, if only such
     /// sources are left.
     pub(super) fn hint_wait(
@@ -171,7 +184,7 @@ impl<O: Operation> Core<O> {
         blockers: &[Blocker],
         why_now: Option<String>,
     ) -> Unavailable {
-        let full = if blockers.is_empty() { self.line.blocked_by() } else { full(blockers) };
+        let full = if blockers.is_empty() { progress.line.blocked_by() } else { full(blockers) };
         let reason = match full {
             Some(_) => ScopeReason::QuotaExhausted,
             None => ScopeReason::CircuitOpen,

@@ -8,4 +8,5 @@ mod drops;
 mod failing_stores;
 mod line;
 mod live;
+mod plan;
 mod retry_after;

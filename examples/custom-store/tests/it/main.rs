@@ -1,4 +1,9 @@
 //! The file's breakers against the contract of their port, and in a client's hands.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that can't be set up should fail there"
+)]
 
 mod client;
 mod processes;

@@ -1,7 +1,13 @@
 //! What the contract can't ask of every store: state that is shared through the file and outlives
 //! its process, and callers that leave.
 
-use std::{fs, process::Command, sync::Arc, time::Duration};
+use std::{
+    fs::{self, File},
+    process::Command,
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use pgw_contract::BreakerSpec;
 use pgw_ports::{Breaker, GateError};
@@ -67,30 +73,38 @@ async fn handles_on_one_file_share_its_state() {
     assert_eq!(enter(&later).await.probe, None);
 }
 
-/// A caller that leaves while its question is under way leaves no probe behind, however far the
-/// thread has got with it.
+/// A caller that leaves with its question under way leaves no probe behind: neither before the file
+/// has said yes, nor when the yes has come and was not yet heard.
 #[tokio::test]
 async fn a_caller_that_leaves_takes_no_probe_along() {
-    let files = Files::new();
-    let breaker = files.open("left.json", spec());
-    let ticket = enter(&breaker).await;
-    breaker.record_failure(&ticket).await.unwrap();
-    files.clock.advance(Duration::from_secs(30));
-    let source: Arc<str> = "one".into();
-    for _ in 0..50 {
-        tokio::select! {
-            biased;
-            entry = breaker.try_enter(&source) => panic!("answered at once: {entry:?}"),
-            () = std::future::ready(()) => {}
-        }
-        // The thread does one thing after the other: this question comes behind the one that was
-        // left, and perhaps before what that one gives back.
-        let probe = loop {
+    for answered in [false, true] {
+        let files = Files::new();
+        let breaker = files.open("left.json", spec());
+        let ticket = enter(&breaker).await;
+        breaker.record_failure(&ticket).await.unwrap();
+        files.clock.advance(Duration::from_secs(30));
+
+        // Whoever holds this lock keeps the breaker's thread from the file.
+        let lock = File::open(files.path("left.json.lock")).unwrap();
+        lock.lock().unwrap();
+        let source: Arc<str> = "one".into();
+        let mut question = breaker.try_enter(&source);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(question.as_mut().poll(&mut cx).is_pending());
+        if answered {
+            drop(lock);
+            // The thread does one thing after the other: once this is done, that one is too.
+            breaker.release_probe(&ticket).await.unwrap();
+            drop(question);
+        } else {
+            drop(question);
+            drop(lock);
+            // The first answer may come before what was left behind goes back, the second can't.
             if let Entry::Admitted(probe) = breaker.try_enter(&source).await.unwrap() {
-                break probe;
+                breaker.release_probe(&probe).await.unwrap();
             }
-        };
-        breaker.release_probe(&probe).await.unwrap();
+        }
+        assert!(enter(&breaker).await.probe.is_some());
     }
 }
 

@@ -50,6 +50,9 @@ fn a_numbered_source_is_read_with_all_its_fields() {
         ("LLM__QWEN__1__MALFORMED_FRAME", "retry"),
         ("LLM__QWEN__1__TRUST_ENV", "no"),
         ("LLM__QWEN__1__STREAM", "off"),
+        ("LLM__QWEN__1__CONTEXT_TOKENS", "8192"),
+        ("LLM__QWEN__1__TOOLS", "no"),
+        ("LLM__QWEN__1__IMAGES", "0"),
         ("LLM__QWEN__1__TIER", "2"),
         ("LLM__QWEN__1__WEIGHT", "3"),
     ]);
@@ -61,6 +64,8 @@ fn a_numbered_source_is_read_with_all_its_fields() {
     assert_eq!((source.limits.rpm, source.limits.tpm), (Some(60), Some(100_000)));
     assert_eq!((source.est_tokens, source.enable_thinking), (2_000, Some(false)));
     assert!(!source.trust_env && !source.can_stream);
+    assert_eq!(source.context_tokens, Some(8_192));
+    assert!(!source.can_use_tools && !source.can_see_images);
     assert_eq!((source.tier, source.weight), (2, 3));
 }
 

@@ -102,7 +102,7 @@ fn a_limit_below_one_call_names_the_number_needed() {
 #[test]
 fn every_other_guard_names_its_place() {
     type Change = fn(&mut GatewaySettings);
-    let cases: [(Change, &str); 25] = [
+    let cases: [(Change, &str); 26] = [
         (|s| s.sources.clear(), "sources: there is no source"),
         (|s| s.sources[1].name = "a".into(), "sources[a].name: is `a`, the name of another"),
         (|s| s.sources[0].base_url = "a.example".into(), "sources[a].base_url: is no URL"),
@@ -135,6 +135,7 @@ fn every_other_guard_names_its_place() {
         ),
         (|s| s.sources[0].enable_thinking = Some(true), "sources[a].enable_thinking: is set, but"),
         (|s| s.sources[0].weight = 0, "sources[a].weight: is 0"),
+        (|s| s.sources[0].context_tokens = Some(0), "sources[a].context_tokens: is 0"),
         (|s| s.sources[0].est_tokens = 0, "sources[a].est_tokens: is 0"),
         (|s| s.sources[0].limits.rpm = Some(0), "sources[a].limits.rpm: is 0"),
         (

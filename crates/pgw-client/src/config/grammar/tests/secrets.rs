@@ -44,6 +44,9 @@ fn the_checksum_follows_every_setting_and_shows_no_secret() {
     for (name, value) in [
         ("LLM__QWEN__1__API_KEY", "other"),
         ("LLM__QWEN__1__MODEL", "other"),
+        ("LLM__QWEN__1__CONTEXT_TOKENS", "8192"),
+        ("LLM__QWEN__1__TOOLS", "false"),
+        ("LLM__QWEN__1__IMAGES", "false"),
         ("LLM__RETRY__MAX_ATTEMPTS", "8"),
         ("LLM__GLOBAL__RPM", "8"),
         ("LLM__SELECTOR", "ordered"),
