@@ -8,7 +8,7 @@ use std::{
 };
 
 use pgw_types::{CallRecord, UsageSource};
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OpenFlags, Row, types::Type};
 
 use crate::schema;
 
@@ -182,7 +182,8 @@ impl Debug for CallLog {
 fn record(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
     let usage_source = match row.get_ref(11)?.as_str()? {
         "measured" => UsageSource::Measured,
-        _ => UsageSource::Estimated,
+        "estimated" => UsageSource::Estimated,
+        other => return Err(foreign(row, 11, Type::Text, &format!("{other:?}"))),
     };
     Ok(CallRecord {
         call_id: row.get(0)?,
@@ -213,5 +214,16 @@ fn record(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
 
 /// A count; SQLite's numbers are signed, ours never negative.
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get(column).map(|value: i64| u64::try_from(value).unwrap_or(0))
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| foreign(row, column, Type::Integer, &value.to_string()))
+}
+
+/// A value that no release of ours writes: another program was at the file, or it is damaged.
+fn foreign(row: &Row<'_>, column: usize, kind: Type, value: &str) -> rusqlite::Error {
+    let name = row.as_ref().column_name(column).unwrap_or("a column");
+    rusqlite::Error::FromSqlConversionFailure(
+        column,
+        kind,
+        format!("{name} can't be {value}").into(),
+    )
 }

@@ -248,3 +248,25 @@ fn a_database_without_a_log_or_of_a_later_release_is_refused() {
     connection.pragma_update(None, "user_version", 9).unwrap();
     assert_eq!(CallLog::open(&path).unwrap_err(), LogError::Later { found: 9, known: 1 });
 }
+
+/// A value that no release writes is told with its column; it is not read as a likely one.
+#[tokio::test]
+async fn a_value_that_is_not_ours_is_an_error() {
+    let (_folder, path) = place();
+    let recorder = SqliteRecorder::open(&path, SqliteOptions::default());
+    for (column, wrong) in [
+        ("prompt_tokens", "-1"),
+        ("completion_tokens", "-1"),
+        ("usage_source", "'guessed'"),
+        ("latency_ms", "-1"),
+        ("started_at_ms", "-1"),
+    ] {
+        recorder.offer(CallRecord { session_id: Some(column.into()), ..record(column) }).await;
+        let log = recorder.log().unwrap();
+        assert_eq!(log.calls_of_session(column).unwrap().len(), 1);
+        let update = format!("UPDATE llm_calls SET {column} = {wrong} WHERE call_id = '{column}'");
+        assert_eq!(Connection::open(&path).unwrap().execute(&update, []), Ok(1));
+        let error = log.calls_of_session(column).expect_err(column);
+        assert!(matches!(&error, LogError::Read(text) if text.contains(column)), "{error}");
+    }
+}
