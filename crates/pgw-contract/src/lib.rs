@@ -18,8 +18,10 @@
 //! # }
 //! # #[async_trait]
 //! # impl Limiter for MyLimiter {
-//! #     async fn try_acquire(&self, _: &Arc<str>, _: u64)
-//! #         -> Result<pgw_types::Admission, pgw_ports::GateError> { unimplemented!() }
+//! #     async fn try_acquire(&self, name: &Arc<str>, _: u64)
+//! #         -> Result<pgw_types::Admission, pgw_ports::GateError> {
+//! #         Err(pgw_ports::GateError::SourceNotConfigured { source_name: name.to_string() })
+//! #     }
 //! #     async fn settle(&self, _: &pgw_types::Lease, _: u64)
 //! #         -> Result<(), pgw_ports::GateError> { Ok(()) }
 //! #     async fn release(&self, _: &pgw_types::Lease) -> Result<(), pgw_ports::GateError> { Ok(()) }
