@@ -13,7 +13,7 @@ use pgw_ports::{Hand, Live, LiveStream, Reply};
 use pgw_types::{CallOptions, ChatEvent, ChatRequest, LlmResponse, PgwError, Thinking};
 use serde_json::Value;
 
-use crate::client::{CallGuard, GatewayClient};
+use crate::{client::GatewayClient, life::CallGuard};
 
 /// A chat call that has not started yet. Await it for the whole answer, or
 /// [`stream`](Self::stream) it.

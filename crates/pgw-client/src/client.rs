@@ -1,13 +1,6 @@
 //! The client: cheap to clone, shared by any number of callers.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use pgw_middleware::{Chat, RetryLoop};
 use pgw_ports::{
@@ -16,12 +9,12 @@ use pgw_ports::{
 use pgw_types::{
     CallOptions, ChatRequest, ConfigError, ConfigFault, Exclusion, PgwError, Plan, SourceConfig,
 };
-use tokio::sync::Notify;
 
 use crate::{
     builder::GatewayClientBuilder,
     chat::ChatCall,
     config::{Environment, GatewaySettings},
+    life::{CallGuard, Life},
     messages::Messages,
 };
 
@@ -59,26 +52,6 @@ impl Inner {
             return Arc::clone(&self.plan);
         }
         Arc::new(Plan { deadline, ..self.plan.without(exclusions) })
-    }
-}
-
-/// Which calls are under way, and whether new ones may begin.
-#[derive(Debug, Default)]
-pub(crate) struct Life {
-    closed: AtomicBool,
-    calls: AtomicUsize,
-    idle: Notify,
-}
-
-/// Counts one call as under way until it is dropped.
-#[derive(Debug)]
-pub(crate) struct CallGuard(Arc<Life>);
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        if self.0.calls.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.idle.notify_waiters();
-        }
     }
 }
 
@@ -157,29 +130,17 @@ impl GatewayClient {
     /// # Cancel safety
     /// May be dropped and called again.
     pub async fn aclose(&self) {
-        let life = &self.inner.life;
-        life.closed.store(true, Ordering::Release);
-        loop {
-            let idle = life.idle.notified();
-            if life.calls.load(Ordering::Acquire) == 0 {
-                break;
-            }
-            idle.await;
-        }
+        self.inner.life.close().await;
         if let Some(recorder) = &self.inner.recorder {
             recorder.close().await;
         }
     }
 
     pub(crate) fn begin(&self) -> Result<CallGuard, PgwError> {
-        let life = Arc::clone(&self.inner.life);
-        life.calls.fetch_add(1, Ordering::AcqRel);
-        let guard = CallGuard(life);
-        if guard.0.closed.load(Ordering::Acquire) {
+        self.inner.life.begin().ok_or_else(|| {
             let fault = ConfigFault::new("client", "is closed", "make calls before aclose()");
-            return Err(ConfigError::new(vec![fault]).into());
-        }
-        Ok(guard)
+            ConfigError::new(vec![fault]).into()
+        })
     }
 
     pub(crate) async fn run_chat(

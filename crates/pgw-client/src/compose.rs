@@ -18,8 +18,9 @@ use pgw_types::{
 
 use crate::{
     builder::GatewayClientBuilder,
-    client::{Inner, Life},
+    client::Inner,
     config::{GatewaySettings, ProxyEnvironment, TelemetrySettings},
+    life::Life,
 };
 
 /// Makes every part that was not handed in, and puts them together.

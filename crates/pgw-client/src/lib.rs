@@ -54,6 +54,7 @@ mod client;
 mod compose;
 mod config;
 mod gather;
+mod life;
 mod messages;
 
 pub use builder::GatewayClientBuilder;
