@@ -9,7 +9,7 @@ use pgw_wire::{
 };
 use serde_json::{Value, json};
 
-use crate::fold::{Seen, context, document, fold, stream};
+use crate::fold::{Seen, context, cut_stream, document, fold, stream};
 
 /// A stream of these chunks, each a `choices[0]` object, with `[DONE]` at its end.
 fn body(choices: &[Value]) -> String {
@@ -258,6 +258,24 @@ fn an_end_without_a_finish_reason_is_ruled_by_policy() {
     // Nothing at all is never an answer.
     let error = run(salvaging(), "data: [DONE]\n\n").error.unwrap();
     assert_eq!(error.fault(), Fault::EmptyResponse);
+}
+
+/// OAI-005, OAI-007: a body that HTTP cut is no whole answer, not even after its finish reason.
+#[test]
+fn a_body_cut_after_the_finish_reason_is_ruled_by_policy() {
+    let cut = body(&[json!({"delta": {"content": "ha"}, "finish_reason": "stop"})])
+        .replace("data: [DONE]\n\n", "");
+    let error = fold(cut_stream(retrying(), cut.as_bytes())).error.unwrap();
+    assert_eq!(error.fault(), Fault::Truncated);
+    assert_eq!(error.message(), "the body was cut after the finish reason");
+    let seen = fold(cut_stream(salvaging(), cut.as_bytes()));
+    assert!(seen.error.is_none(), "{:?}", seen.error);
+    assert_eq!(
+        (seen.content.as_deref(), &*seen.warnings),
+        (Some("ha"), &[Warning::MissingDone][..])
+    );
+    // Whole by HTTP, it is only short of `[DONE]`.
+    assert!(run(retrying(), &cut).error.is_none());
 }
 
 /// OAI-009: text that was held back as a possible tag belongs to what survives an error.

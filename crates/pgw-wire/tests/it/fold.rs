@@ -48,9 +48,25 @@ pub(crate) fn stream<'a>(
     context: AnswerContext,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<ChatEvent>, Result<(), CallError>) {
+    body(context, pieces, true)
+}
+
+/// The same of a body that ended before HTTP says it should.
+pub(crate) fn cut_stream(
+    context: AnswerContext,
+    bytes: &[u8],
+) -> (Vec<ChatEvent>, Result<(), CallError>) {
+    body(context, [bytes], false)
+}
+
+fn body<'a>(
+    context: AnswerContext,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    clean: bool,
+) -> (Vec<ChatEvent>, Result<(), CallError>) {
     let mut decoder = ChunkDecoder::new(context);
     let mut frames = SseDecoder::default();
-    let result = feed(&mut decoder, &mut frames, pieces);
+    let result = feed(&mut decoder, &mut frames, pieces, clean);
     (std::iter::from_fn(|| decoder.next_event()).collect(), result)
 }
 
@@ -58,6 +74,7 @@ fn feed<'a>(
     decoder: &mut ChunkDecoder,
     frames: &mut SseDecoder,
     pieces: impl IntoIterator<Item = &'a [u8]>,
+    clean: bool,
 ) -> Result<(), CallError> {
     for piece in pieces {
         frames.feed(Bytes::copy_from_slice(piece));
@@ -68,7 +85,7 @@ fn feed<'a>(
     while let Some(event) = frames.finish().unwrap() {
         decoder.take_last(&event)?;
     }
-    decoder.finish(true)
+    decoder.finish(clean)
 }
 
 /// The events of one JSON document.
