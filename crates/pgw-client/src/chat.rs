@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures_core::Stream;
-use pgw_middleware::Chat;
+use pgw_middleware::{Chat, collected};
 use pgw_ports::{Hand, Live, LiveStream, Reply};
 use pgw_types::{CallOptions, ChatEvent, ChatRequest, LlmResponse, PgwError, Thinking};
 use serde_json::Value;
@@ -156,25 +156,10 @@ impl IntoFuture for ChatCall {
         Box::pin(async move {
             match self.run(Hand::Whole).await? {
                 (Reply::Whole(response), _guard) => Ok(*response),
-                (Reply::Live(mut events), _guard) => last_of(&mut events).await,
+                // A layer may answer live although the whole was asked for.
+                (Reply::Live(events), _guard) => collected(events).await.map(|response| *response),
             }
         })
-    }
-}
-
-/// A layer may answer live although the whole was asked for; then the last item is the response.
-async fn last_of(events: &mut LiveStream<Chat>) -> Result<LlmResponse, PgwError> {
-    loop {
-        match std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
-            Some(Ok(Live::Event(_))) => {}
-            Some(Ok(Live::Done(response))) => return Ok(*response),
-            Some(Err(error)) => return Err(error),
-            None => {
-                let fault = pgw_types::Fault::Truncated;
-                let message = "the live answer ended without a response";
-                return Err(pgw_types::CallError::new(fault, message).into());
-            }
-        }
     }
 }
 

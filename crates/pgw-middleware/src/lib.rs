@@ -1,6 +1,6 @@
 //! The governance of one call: everything that is decided about it, written once.
 //!
-//! From the outside in: [`TelemetryLayer`] → (cache and structured layers, when assembled) →
+//! From the outside in: [`TelemetryLayer`] → (cache, when assembled) → [`StructuredLayer`] →
 //! [`RetryLoop`]. The loop makes attempts; one attempt is *choose a source → breaker gate → quota
 //! permit → watchdog(transport)*, and ends in *verdict → settle → release → progress → record*.
 //!
@@ -23,8 +23,10 @@ mod doubles;
 mod guards;
 mod ledger;
 mod line;
+mod live;
 mod retry;
 pub mod selectors;
+mod structured;
 mod telemetry;
 mod watchdog;
 
@@ -34,5 +36,7 @@ pub use chat::{Chat, ChatAssembly};
 pub use clock::TokioClock;
 pub use ledger::Ledger;
 pub use line::{OnFull, WaitPolicy};
+pub use live::collected;
 pub use retry::{Gates, GovernedSource, RetryLoop};
+pub use structured::StructuredLayer;
 pub use telemetry::TelemetryLayer;

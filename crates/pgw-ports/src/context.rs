@@ -11,6 +11,8 @@ use std::{
 
 use pgw_types::{CallOptions, CallTrace, Plan};
 
+use crate::StructuredCall;
+
 /// How the caller wants the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hand {
@@ -33,6 +35,8 @@ pub struct CallCx {
     pub hand: Hand,
     /// When the call must be over, on the assembly's clock.
     pub deadline: Option<Duration>,
+    /// How it wants the answer structured; `None`: not at all.
+    pub structured: Option<StructuredCall>,
     trace: Mutex<CallTrace>,
     attempts: AtomicU32,
     between: AtomicBool,
@@ -61,10 +65,18 @@ impl CallCx {
             plan,
             hand,
             deadline,
+            structured: None,
             trace: Mutex::new(trace),
             attempts: AtomicU32::new(0),
             between: AtomicBool::new(true),
         }
+    }
+
+    /// The same call, with its answer structured.
+    #[must_use]
+    pub fn with_structured(mut self, structured: StructuredCall) -> Self {
+        self.structured = Some(structured);
+        self
     }
 
     /// Adds to the trace.
@@ -95,6 +107,11 @@ impl CallCx {
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Puts a trace that was taken back, before the call goes on after all.
+    pub fn resume_trace(&self, taken: CallTrace) {
+        self.note(|trace| *trace = taken);
     }
 
     /// The trace of the call, at its end: what is left behind is empty.

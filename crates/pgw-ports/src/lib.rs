@@ -12,6 +12,7 @@
 //! | quotas | where the counters live | [`Limiter`] |
 //! | breaker | where the state lives | [`Breaker`] |
 //! | choice | which source first | [`SourceSelector`] |
+//! | structured output | how a value is read out of a text | [`StructuredOutput`] |
 //! | records | where the account is kept | [`TelemetryRecorder`] |
 //! | prices | what tokens cost | [`Pricing`] |
 //! | time, chance | for tests | [`Clock`], [`Jitter`] |
@@ -29,6 +30,7 @@ mod middleware;
 mod operation;
 mod pricing;
 mod selector;
+mod structured;
 mod telemetry;
 mod transport;
 
@@ -42,5 +44,6 @@ pub use middleware::{Live, LiveStream, Middleware, Next, Reply, Terminal};
 pub use operation::{Assembly, AttemptFacts, Operation, Recorded};
 pub use pricing::Pricing;
 pub use selector::{Candidate, Selection, SourceSelector};
+pub use structured::{StructuredCall, StructuredOutput};
 pub use telemetry::{Receipt, TelemetryRecorder};
 pub use transport::{AttemptCx, EventStream, Transport};

@@ -26,6 +26,7 @@ mod record;
 mod request;
 mod response;
 mod source;
+mod structured;
 mod usage;
 
 pub use call::CallOptions;
@@ -48,4 +49,5 @@ pub use request::{ChatRequest, Delivery, RequestFault, Thinking};
 pub use response::{Choice, FinishReason, LlmResponse, Warning};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use source::{AnomalyPolicy, Limits, SourceConfig, Timeouts};
+pub use structured::{Structured, StructuredSpec, Unreadable};
 pub use usage::{Usage, UsageReport, UsageSource};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Message;
+use crate::{Message, Structured};
 
 mod openai;
 
@@ -54,6 +54,12 @@ pub struct ChatRequest {
     pub parallel_tool_calls: Option<bool>,
     /// The form of the answer: an object with a `type`.
     pub response_format: Option<Value>,
+    /// The form in which the text is to be read. It goes over the wire only as `native_format`.
+    pub structured: Structured,
+    /// The `response_format` for sources whose provider takes schemas, made from `structured`; the
+    /// caller's own `response_format` counts over it.
+    #[serde(skip)]
+    pub native_format: Option<Value>,
     /// How hard to think, in the service's words (`low`, `medium`, …).
     pub reasoning_effort: Option<String>,
     /// Thinking on or off; `None` leaves it to the source's setting.

@@ -141,7 +141,7 @@ pub(crate) fn pause(ms: u64) -> Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) source: String,
-    pub(crate) model: Option<String>,
+    pub(crate) request: Arc<ChatRequest>,
     pub(crate) call_id: String,
     pub(crate) at: Duration,
 }
@@ -213,11 +213,11 @@ impl Upstream {
         self.alive.load(Ordering::SeqCst)
     }
 
-    fn next(&self, attempt: &AttemptCx, request: &ChatRequest) -> Script {
+    fn next(&self, attempt: &AttemptCx, request: &Arc<ChatRequest>) -> Script {
         let mut state = self.state.lock().unwrap();
         state.made.push(Made {
             source: attempt.source.name.clone(),
-            model: request.model.clone(),
+            request: Arc::clone(request),
             call_id: attempt.call_id.to_string(),
             at: self.clock.now(),
         });

@@ -5,7 +5,7 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{Cause, SourceReason};
-use crate::{CallTrace, ErrorKind, FailureClass, Fault, Liveness, ToolCall};
+use crate::{CallTrace, ErrorKind, FailureClass, Fault, Liveness, ToolCall, Unreadable};
 
 /// What had come of an answer when it broke off.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,7 @@ struct CallErrorParts {
     liveness: Option<Liveness>,
     retry_after: Option<Duration>,
     partial: Option<Partial>,
+    unreadable: Option<Unreadable>,
     trace: Option<CallTrace>,
     cause: Option<Cause>,
 }
@@ -63,6 +64,7 @@ impl CallError {
             liveness: None,
             retry_after: None,
             partial: None,
+            unreadable: None,
             trace: None,
             cause: None,
         }))
@@ -124,6 +126,13 @@ impl CallError {
     #[must_use]
     pub fn with_partial(mut self, partial: Partial) -> Self {
         self.0.partial = (!partial.is_empty()).then_some(partial);
+        self
+    }
+
+    /// Keeps why the text was not the value that was asked for.
+    #[must_use]
+    pub fn with_unreadable(mut self, unreadable: Unreadable) -> Self {
+        self.0.unreadable = Some(unreadable);
         self
     }
 
@@ -211,6 +220,13 @@ impl CallError {
     #[must_use]
     pub const fn partial(&self) -> Option<&Partial> {
         self.0.partial.as_ref()
+    }
+
+    /// Why the text was not the value that a structured call asked for. The text itself is in
+    /// [`partial`](Self::partial).
+    #[must_use]
+    pub const fn unreadable(&self) -> Option<&Unreadable> {
+        self.0.unreadable.as_ref()
     }
 
     /// What became of each attempt of the call, this one included.

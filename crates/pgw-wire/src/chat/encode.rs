@@ -164,6 +164,9 @@ impl Serialize for Body<'_> {
         members.put_some("tool_choice", request.tool_choice.as_ref())?;
         members.put_some("parallel_tool_calls", request.parallel_tool_calls.as_ref())?;
         members.put_some("response_format", request.response_format.as_ref())?;
+        if self.profile.native_schema {
+            members.put_some("response_format", request.native_format.as_ref())?;
+        }
         members.put_some("reasoning_effort", request.reasoning_effort.as_ref())?;
         // Said either way: some services stream unless told not to.
         members.put("stream", &self.stream)?;

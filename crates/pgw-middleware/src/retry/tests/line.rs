@@ -14,7 +14,7 @@ async fn is_waiting<F: Future>(future: &mut Pin<Box<F>>) -> bool {
 
 fn order(bench: &Bench) -> Vec<String> {
     let made = bench.upstream.made();
-    made.into_iter().map(|made| made.model.unwrap()).collect()
+    made.into_iter().map(|made| made.request.model.clone().unwrap()).collect()
 }
 
 /// Issue 3 §4: twenty waiters are served in the order in which they came.
