@@ -12,6 +12,7 @@ mod loose;
 mod surrogate;
 mod think;
 mod tools;
+mod twin;
 mod url;
 
 pub use answer::{AnswerContext, ChunkDecoder};

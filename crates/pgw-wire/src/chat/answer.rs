@@ -12,7 +12,7 @@ use pgw_types::{
     SecretString, Warning,
 };
 
-use super::{think::ThinkSplitter, tools::Tools};
+use super::{think::ThinkSplitter, tools::Tools, twin::Twin};
 use crate::sse::SseEvent;
 
 mod chunks;
@@ -48,6 +48,7 @@ pub struct ChunkDecoder {
     end: End,
     any_life: bool,
     salvaged: bool,
+    twin: Twin,
     warnings: Vec<Warning>,
     events: VecDeque<ChatEvent>,
 }
@@ -74,7 +75,7 @@ struct ChoiceState {
 impl ChunkDecoder {
     /// A decoder at the start of an answer.
     #[must_use]
-    pub const fn new(context: AnswerContext) -> Self {
+    pub fn new(context: AnswerContext) -> Self {
         Self {
             context,
             id: String::new(),
@@ -84,6 +85,7 @@ impl ChunkDecoder {
             end: End::Open,
             any_life: false,
             salvaged: false,
+            twin: Twin::default(),
             warnings: Vec::new(),
             events: VecDeque::new(),
         }

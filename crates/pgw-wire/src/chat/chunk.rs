@@ -112,6 +112,13 @@ impl Chunk<'_> {
     }
 }
 
+impl ChunkChoice<'_> {
+    /// Which of the answers it belongs to: the first, unless it says otherwise.
+    pub(crate) fn number(&self) -> usize {
+        self.index.count().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
+    }
+}
+
 impl ToolPiece<'_> {
     /// Whether the piece tells anything at all: some services send empty ones along.
     pub(crate) fn says_something(&self) -> bool {

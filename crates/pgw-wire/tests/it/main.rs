@@ -12,3 +12,4 @@ mod fold;
 mod hostile;
 mod kinds;
 mod requests;
+mod twins;

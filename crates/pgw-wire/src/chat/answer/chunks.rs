@@ -48,7 +48,7 @@ impl ChunkDecoder {
     }
 
     fn choice(&mut self, choice: ChunkChoice<'_>) -> Result<(), CallError> {
-        let index = choice.index.count().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let index = choice.number();
         if index >= MOST_CHOICES {
             let text = format!("the answer has a choice number {index}");
             return Err(CallError::new(Fault::BadResponse, text));
@@ -160,14 +160,14 @@ impl ChunkDecoder {
         self.think(index, text);
     }
 
-    fn think(&mut self, index: usize, text: String) {
+    pub(super) fn think(&mut self, index: usize, text: String) {
         if !text.is_empty() {
             self.choices[index].splitter.thinking_came_otherwise();
             self.live(ChatEvent::ThinkingDelta { choice: choice_number(index), text });
         }
     }
 
-    fn content(&mut self, index: usize, text: Cow<'_, str>) {
+    pub(super) fn content(&mut self, index: usize, text: Cow<'_, str>) {
         if text.is_empty() {
             return;
         }

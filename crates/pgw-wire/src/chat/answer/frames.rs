@@ -9,7 +9,11 @@ use serde_json::Value;
 
 use super::{ChunkDecoder, End};
 use crate::{
-    chat::{chunk::Chunk, surrogate::replace_halves},
+    chat::{
+        chunk::Chunk,
+        surrogate::replace_halves,
+        twin::{Kind, Spot},
+    },
     error::{self, ErrorContext},
     sse::SseEvent,
 };
@@ -93,10 +97,18 @@ impl ChunkDecoder {
             }
             _ => {}
         }
-        let text = self.text_of(line);
         if named_error {
+            let text = self.text_of(line);
             return Err(self.service_error(&text));
         }
+        if let Some((choice, kind, text)) = self.twin.text_of(line) {
+            match kind {
+                Kind::Content => self.content(choice, text.into()),
+                Kind::Thinking => self.think(choice, text.to_owned()),
+            }
+            return Ok(());
+        }
+        let text = self.text_of(line);
         match self.chunk(&text) {
             Ok(result) => result,
             Err(_) if last => Ok(()),
@@ -168,6 +180,11 @@ impl ChunkDecoder {
         if chunk.is_error() {
             return Err(self.service_error(text));
         }
-        self.good_chunk(chunk)
+        let spot = Spot::of(&chunk, text);
+        self.good_chunk(chunk)?;
+        if let Some(spot) = spot {
+            self.twin.learn(text, &spot);
+        }
+        Ok(())
     }
 }
