@@ -59,11 +59,13 @@
 //! |---|---|---|---|
 //! | `Limiter` | [`limiter`] | [`LimiterModel`] | [`limiter_suite!`] |
 //! | `Breaker` | [`breaker`] | [`BreakerModel`] | [`breaker_suite!`] |
+//! | `CacheBackend` | [`cache`] | a map | [`cache_suite!`] |
+//! | `TelemetryRecorder` | [`telemetry`] | – | [`telemetry_suite!`] |
 //!
-//! The last case of each suite replays random histories on the store and on the reference model,
+//! The last case of the first three replays random histories on the store and on the reference model,
 //! a plain and slow reading of the contract, and compares every answer. A history that fails is
-//! cut down to what is needed and printed with its seed; [`limiter::replay_seed`] and
-//! [`breaker::replay_seed`] run it again. Who prefers to generate histories otherwise hands them
+//! cut down to what is needed and printed with its seed; `replay_seed` of
+//! the same module runs it again. Who prefers to generate histories otherwise hands them
 //! to [`LimiterHistory::replay`] and [`BreakerHistory::replay`].
 //!
 //! The macros write `#[tokio::test]`: the crate that uses them needs tokio with the features
@@ -79,20 +81,24 @@
 )]
 
 pub mod breaker;
+pub mod cache;
 mod clock;
 pub mod limiter;
 mod random;
 mod shrink;
 mod suites;
+pub mod telemetry;
 
 pub use breaker::{BreakerHarness, BreakerSpec};
 pub use breaker::{
     history::{BreakerHistory, BreakerStep},
     model::BreakerModel,
 };
+pub use cache::CacheHarness;
 pub use clock::ManualClock;
 pub use limiter::{LimiterHarness, LimiterSpec};
 pub use limiter::{
     history::{LimiterHistory, LimiterStep},
     model::LimiterModel,
 };
+pub use telemetry::TelemetryHarness;

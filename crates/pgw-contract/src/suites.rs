@@ -93,3 +93,50 @@ macro_rules! breaker_suite {
         );
     };
 }
+
+/// Writes the tests of a cache store. Takes an expression that makes a
+/// [`CacheHarness`](crate::CacheHarness); each test makes one of its own.
+#[macro_export]
+macro_rules! cache_suite {
+    ($harness:expr) => {
+        $crate::__tests!(
+            $harness,
+            cache,
+            one: [
+                a_value_is_found_under_its_key,
+                a_value_is_gone_when_its_time_is_over,
+                the_last_value_counts_with_its_own_time,
+                keys_that_look_alike_never_meet,
+                values_are_opaque,
+                instances_never_interact,
+                a_dropped_set_keeps_all_or_nothing,
+                histories_match_the_model,
+            ],
+            many: [racing_writers_leave_one_whole_value]
+        );
+    };
+}
+
+/// Writes the tests of a store of records. Takes an expression that makes a
+/// [`TelemetryHarness`](crate::TelemetryHarness); each test makes one of its own.
+#[macro_export]
+macro_rules! telemetry_suite {
+    ($harness:expr) => {
+        $crate::__tests!(
+            $harness,
+            telemetry,
+            one: [
+                every_field_survives,
+                absent_fields_stay_absent,
+                odd_texts_survive,
+                a_known_id_is_ignored,
+                a_receipt_comes,
+                a_receipt_that_nobody_reads_changes_nothing,
+                flushing_waits_for_everything_offered,
+                closing_is_idempotent_and_final,
+                offers_from_outside_a_runtime_are_taken,
+            ],
+            many: [racing_offers_lose_nothing]
+        );
+    };
+}

@@ -3,13 +3,7 @@
 //! Everything an attempt holds lives in [`Attempt`]. It ends in `succeed` or `fail`, or by being
 //! dropped; each way gives back the permit and the pass and leaves exactly one record.
 
-use std::{
-    future::poll_fn,
-    pin::pin,
-    sync::{Arc, OnceLock},
-    task::Poll,
-    time::Duration,
-};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use pgw_ports::{Assembly as _, AttemptCx, AttemptFacts, CallCx, EventStream, Operation, Recorded};
 use pgw_types::{AttemptTrace, CallError, CallRecord, FailureClass, Fault, Usage, UsageSource};
@@ -27,8 +21,6 @@ pub(crate) struct Start<O: Operation> {
     pub(crate) core: Arc<Core<O>>,
     pub(crate) cx: Arc<CallCx>,
     pub(crate) request: Arc<O::Request>,
-    /// The request as it is written down, made once per call; `None` if nobody keeps records.
-    pub(crate) recorded_request: Option<Arc<OnceLock<String>>>,
     pub(crate) source: usize,
     pub(crate) pass: Pass,
     pub(crate) permit: Permit,
@@ -40,7 +32,6 @@ pub(crate) struct Attempt<O: Operation> {
     core: Arc<Core<O>>,
     cx: Arc<CallCx>,
     request: Arc<O::Request>,
-    recorded_request: Option<Arc<OnceLock<String>>>,
     source: usize,
     number: u32,
     call_id: Arc<str>,
@@ -64,7 +55,7 @@ pub(crate) struct Attempt<O: Operation> {
 impl<O: Operation> Attempt<O> {
     /// Boxed: an attempt moves into streams and futures, and is large.
     pub(crate) fn new(start: Start<O>) -> Box<Self> {
-        let Start { core, cx, request, recorded_request, source, pass, permit, waited } = start;
+        let Start { core, cx, request, source, pass, permit, waited } = start;
         let started = core.clock.now();
         let governed = &core.sources[source];
         let config = &governed.config;
@@ -94,7 +85,6 @@ impl<O: Operation> Attempt<O> {
             core,
             cx,
             request,
-            recorded_request,
             source,
             waited,
         })
@@ -306,10 +296,6 @@ impl<O: Operation> Attempt<O> {
 
     fn record(&self, booking: Booking, error: Option<String>, latency_ms: u64) -> CallRecord {
         let governed = self.governed();
-        let messages = self
-            .recorded_request
-            .as_ref()
-            .map(|once| once.get_or_init(|| O::recorded_request(&self.request)).clone());
         CallRecord {
             call_id: self.call_id.to_string(),
             parent_call_id: self.cx.options.parent_call_id.clone(),
@@ -317,7 +303,7 @@ impl<O: Operation> Attempt<O> {
             model: O::model(&self.request, &governed.config).to_owned(),
             provider: governed.config.provider.clone(),
             source_name: governed.name.to_string(),
-            messages: messages.unwrap_or_default(),
+            messages: self.cx.written::<O>(&self.request).to_string(),
             response: booking.recorded.response,
             thinking: booking.recorded.thinking,
             prompt_tokens: booking.usage.prompt_tokens,

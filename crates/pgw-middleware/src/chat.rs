@@ -38,7 +38,7 @@ impl Operation for Chat {
     }
 
     fn recorded_request(request: &ChatRequest) -> String {
-        digest::digest_messages(&request.messages).to_string()
+        digest::canonical_json(&digest::digest_messages(&request.messages))
     }
 
     fn is_life(event: &ChatEvent) -> bool {

@@ -12,7 +12,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::Duration,
 };
 
@@ -214,7 +214,6 @@ impl<O: Operation> Terminal<O> for RetryLoop<O> {
 impl<O: Operation> RetryLoop<O> {
     async fn run(&self, progress: &mut Progress<O>) -> Result<Reply<O>, PgwError> {
         let core = &self.core;
-        let recorded_request = core.ledger.is_on().then(|| Arc::new(OnceLock::new()));
         let mut waited = Duration::ZERO;
         loop {
             let admitted = core.admit(progress).await?;
@@ -222,7 +221,6 @@ impl<O: Operation> RetryLoop<O> {
                 core: Arc::clone(core),
                 cx: Arc::clone(&progress.cx),
                 request: Arc::clone(&progress.request),
-                recorded_request: recorded_request.clone(),
                 source: admitted.source,
                 pass: admitted.pass,
                 permit: admitted.permit,

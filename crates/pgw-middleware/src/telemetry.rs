@@ -75,7 +75,7 @@ impl<O: Operation> Middleware<O> for TelemetryLayer<O> {
 struct OpenCall<'a, O: Operation> {
     layer: &'a TelemetryLayer<O>,
     cx: &'a CallCx,
-    request: &'a O::Request,
+    request: &'a Arc<O::Request>,
     began_ms: u64,
     began_unix_ms: u64,
     closed: bool,
@@ -89,7 +89,7 @@ impl<O: Operation> OpenCall<'_, O> {
             parent_call_id: self.cx.options.parent_call_id.clone(),
             session_id: self.cx.options.session_id.clone(),
             model: model.map(|source| source.model.to_string()).unwrap_or_default(),
-            messages: O::recorded_request(self.request),
+            messages: self.cx.written::<O>(self.request).to_string(),
             latency_ms: millis(self.layer.clock.now()).saturating_sub(self.began_ms),
             error: Some(error),
             request_id: self.cx.request_id.to_string(),

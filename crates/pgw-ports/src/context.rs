@@ -1,9 +1,10 @@
 //! What travels with one call through the onion.
 
 use std::{
+    any::Any,
     fmt::Debug,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
@@ -11,7 +12,7 @@ use std::{
 
 use pgw_types::{CallOptions, CallTrace, Plan};
 
-use crate::StructuredCall;
+use crate::{Operation, StructuredCall};
 
 /// How the caller wants the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,19 @@ pub struct CallCx {
     trace: Mutex<CallTrace>,
     attempts: AtomicU32,
     between: AtomicBool,
+    written: OnceLock<Written>,
+}
+
+/// A request as it is written down. It is kept, so that no other can come to lie where it lies.
+struct Written {
+    request: Arc<dyn Any + Send + Sync>,
+    text: Arc<str>,
+}
+
+impl Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written(..)")
+    }
 }
 
 impl CallCx {
@@ -69,6 +83,7 @@ impl CallCx {
             trace: Mutex::new(trace),
             attempts: AtomicU32::new(0),
             between: AtomicBool::new(true),
+            written: OnceLock::new(),
         }
     }
 
@@ -77,6 +92,18 @@ impl CallCx {
     pub fn with_structured(mut self, structured: StructuredCall) -> Self {
         self.structured = Some(structured);
         self
+    }
+
+    /// The request as it is written down ([`Operation::recorded_request`]). Cache key, record and
+    /// attempts share one: a picture of megabytes is hashed once per call. Only a request that a
+    /// layer made anew is written anew.
+    pub fn written<O: Operation>(&self, request: &Arc<O::Request>) -> Arc<str> {
+        let write = || Arc::from(O::recorded_request(request));
+        let known = self
+            .written
+            .get_or_init(|| Written { request: Arc::clone(request) as _, text: write() });
+        let same = std::ptr::addr_eq(Arc::as_ptr(&known.request), Arc::as_ptr(request));
+        if same { Arc::clone(&known.text) } else { write() }
     }
 
     /// Adds to the trace.

@@ -11,6 +11,7 @@
 //! | layer | what happens around a call | [`Middleware`], [`Terminal`], [`Next`] |
 //! | quotas | where the counters live | [`Limiter`] |
 //! | breaker | where the state lives | [`Breaker`] |
+//! | kept answers | where they are kept, and which | [`CacheBackend`], [`Cacheable`] |
 //! | choice | which source first | [`SourceSelector`] |
 //! | structured output | how a value is read out of a text | [`StructuredOutput`] |
 //! | records | where the account is kept | [`TelemetryRecorder`] |
@@ -21,6 +22,7 @@
 //! can't forget one. Nothing here is global; whoever shares a backend hands the same instance on.
 
 mod breaker;
+mod cache;
 mod chance;
 mod clock;
 mod context;
@@ -35,6 +37,7 @@ mod telemetry;
 mod transport;
 
 pub use breaker::Breaker;
+pub use cache::{CacheBackend, CacheError, Cacheable, KeepRules};
 pub use chance::Jitter;
 pub use clock::Clock;
 pub use context::{CallCx, Hand};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use pgw_types::{CallRecord, UsageSource};
-use rusqlite::{Connection, OpenFlags, Row, types::Type};
+use rusqlite::{Connection, OpenFlags, Params, Row, types::Type};
 
 use crate::schema;
 
@@ -119,7 +119,7 @@ impl CallLog {
              FROM llm_calls
              GROUP BY source_name, provider, model
              ORDER BY source_name, provider, model",
-            CallRecord::CANCELLED,
+            [CallRecord::CANCELLED],
             |row| {
                 Ok(SourceTotals {
                     source_name: row.get(0)?,
@@ -150,20 +150,30 @@ impl CallLog {
                 "SELECT {columns} FROM llm_calls WHERE session_id = ?1
                  ORDER BY started_at_ms, rowid"
             ),
-            session_id,
+            [session_id],
             record,
         )
+    }
+
+    /// Every record, oldest first. They are all held in memory at once.
+    ///
+    /// # Errors
+    /// If the database can't be read.
+    pub fn calls(&self) -> Result<Vec<CallRecord>, LogError> {
+        let columns = schema::COLUMNS;
+        let query = format!("SELECT {columns} FROM llm_calls ORDER BY started_at_ms, rowid");
+        self.read(&query, [], record)
     }
 
     fn read<T>(
         &self,
         query: &str,
-        parameter: &str,
+        parameters: impl Params,
         map: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, LogError> {
         self.lock()
             .prepare_cached(query)
-            .and_then(|mut statement| statement.query_map([parameter], map)?.collect())
+            .and_then(|mut statement| statement.query_map(parameters, map)?.collect())
             .map_err(|error| LogError::Read(error.to_string()))
     }
 

@@ -5,9 +5,13 @@ mod histories;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use pgw_backend_memory::{BreakerSettings, BreakerState, MemoryBreaker, MemoryLimiter};
-use pgw_contract::{BreakerHarness, BreakerSpec, LimiterHarness, LimiterSpec, ManualClock};
-use pgw_ports::{Breaker, Clock, Limiter};
+use pgw_backend_memory::{
+    BreakerSettings, BreakerState, MemoryBreaker, MemoryCache, MemoryLimiter,
+};
+use pgw_contract::{
+    BreakerHarness, BreakerSpec, CacheHarness, LimiterHarness, LimiterSpec, ManualClock,
+};
+use pgw_ports::{Breaker, CacheBackend, Clock, Limiter};
 use pgw_types::Entry;
 
 /// Memory stores on a clock that goes when it is told to.
@@ -63,6 +67,22 @@ mod limiter {
 /// MEM-006…013, MEM-016, MEM-017, PRT-010, PRT-011, PRT-022, PRT-025, D37, D39, D41, D91.
 mod breaker {
     pgw_contract::breaker_suite!(super::Memory::default());
+}
+
+#[async_trait]
+impl CacheHarness for Memory {
+    async fn fresh(&self) -> Arc<dyn CacheBackend> {
+        Arc::new(MemoryCache::new(16 << 20, self.clock()))
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}
+
+/// MEM-014, MEM-016, PRT-012, PRT-025, MID-085, MID-093, MID-094.
+mod cache {
+    pgw_contract::cache_suite!(super::Memory::default());
 }
 
 /// PRT-010, D41: the state of a source and the count of stale verdicts can be looked at.

@@ -3,4 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "what can't happen fails the test")]
 
 mod breaker;
+mod cache;
 mod limiter;
+mod telemetry;

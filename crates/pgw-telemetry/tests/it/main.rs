@@ -5,6 +5,7 @@
     reason = "helpers of the tests are outside the test functions that may"
 )]
 
+mod contract;
 mod failures;
 mod lifecycle;
 mod processes;
