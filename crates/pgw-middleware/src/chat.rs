@@ -8,6 +8,7 @@ use pgw_types::{
     Partial, SourceConfig, ToolCall, ToolDelta, Usage, UsageReport, UsageSource, Warning, digest,
 };
 
+mod keep;
 mod weigh;
 
 use weigh::{estimate_call, estimate_prompt, estimate_text};

@@ -3,6 +3,7 @@
 
 mod bench;
 mod breaker;
+mod cache;
 mod drops;
 mod limiter;
 mod others;
@@ -11,6 +12,7 @@ mod wire;
 
 pub(crate) use bench::{Bench, Setup, consume, ms, secs};
 pub(crate) use breaker::FakeBreaker;
+pub(crate) use cache::FakeCache;
 pub(crate) use drops::DropAfter;
 pub(crate) use limiter::FakeLimiter;
 pub(crate) use others::{FakeRecorder, Fixed, FlatPrice, Spread};

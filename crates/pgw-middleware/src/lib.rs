@@ -1,7 +1,6 @@
 //! The governance of one call: everything that is decided about it, written once.
 //!
-//! From the outside in: [`TelemetryLayer`] → (cache, when assembled) → [`StructuredLayer`] →
-//! [`RetryLoop`]. The loop makes attempts; one attempt is *choose a source → breaker gate → quota
+//! From the outside in: [`TelemetryLayer`] → [`CacheLayer`] → [`StructuredLayer`] → [`RetryLoop`]. The loop makes attempts; one attempt is *choose a source → breaker gate → quota
 //! permit → watchdog(transport)*, and ends in *verdict → settle → release → progress → record*.
 //!
 //! This room knows the ports and nothing behind them: no protocol, no store, no environment. It is
@@ -14,6 +13,7 @@
 
 mod attempt;
 mod backoff;
+mod cache;
 mod chance;
 mod chat;
 mod clock;
@@ -31,6 +31,7 @@ mod telemetry;
 mod watchdog;
 
 pub use backoff::{RetryPolicy, backoff_delay};
+pub use cache::{CacheLayer, CacheRules};
 pub use chance::RandomJitter;
 pub use chat::{Chat, ChatAssembly};
 pub use clock::TokioClock;

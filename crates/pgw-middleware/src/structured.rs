@@ -68,11 +68,7 @@ async fn climb(
         let text = format!("n is {n}, but a structured call reads one answer; leave n out");
         return Err(CallError::new(Fault::BadRequest, text).with_param("n").into());
     }
-    let native = call.output.native_format();
-    let mut asked = request.clone();
-    if call.native_first && native.is_some() {
-        asked = Arc::new(ChatRequest { native_format: native.clone(), ..(*request).clone() });
-    }
+    let mut asked = Arc::clone(&request);
     let mut spent = Spent::default();
     let mut asks_left = call.reasks;
     loop {
@@ -105,8 +101,11 @@ async fn climb(
         let mut messages = request.messages.clone();
         messages.push(Message::assistant(cut(&response.content, ECHO_CHARS)));
         messages.push(Message::user(feedback));
-        asked =
-            Arc::new(ChatRequest { messages, native_format: native.clone(), ..(*request).clone() });
+        asked = Arc::new(ChatRequest {
+            messages,
+            native_format: call.output.native_format(),
+            ..(*request).clone()
+        });
         cx.resume_trace(std::mem::take(&mut response.trace));
         cx.between_attempts();
     }

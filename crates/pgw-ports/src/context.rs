@@ -123,6 +123,11 @@ impl CallCx {
         self.between.store(true, Ordering::Relaxed);
     }
 
+    /// Notes that the call has the one record it needs: dropped from here on, it leaves no other.
+    pub fn is_recorded(&self) {
+        self.between.store(false, Ordering::Relaxed);
+    }
+
     /// Whether the call is before its first attempt or between two: no attempt would record it if it
     /// were dropped now.
     #[must_use]

@@ -27,7 +27,6 @@ pub struct StructuredCall {
     /// Reads the value.
     pub output: Arc<dyn StructuredOutput>,
     /// How often a wrong answer is asked for again, at most; 0: never, somebody will look at it.
+    /// The second question always carries the native format; the first one as its request says.
     pub reasks: u32,
-    /// Whether the first question already carries the native format. A second one always does.
-    pub native_first: bool,
 }

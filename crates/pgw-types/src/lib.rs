@@ -29,7 +29,7 @@ mod source;
 mod structured;
 mod usage;
 
-pub use call::CallOptions;
+pub use call::{CacheUse, CallOptions};
 pub use error::{
     CallError, ConfigError, ConfigFault, GOVERNANCE_BACKEND_RETRY_AFTER_S, NotConfigured, Partial,
     PgwError, ScopeReason, SourceReason, Unavailable,

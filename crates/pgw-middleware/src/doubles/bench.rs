@@ -125,7 +125,8 @@ impl Setup {
         let sources = self.sources.into_iter().map(governed).collect();
         Bench {
             began: clock.now(),
-            layers: vec![Arc::new(TelemetryLayer::new(ledger, Arc::clone(&clock)))],
+            layers: vec![Arc::new(TelemetryLayer::new(Arc::clone(&ledger), Arc::clone(&clock)))],
+            ledger,
             end: RetryLoop::new(scope, sources, gates),
             plan,
             clock,
@@ -146,6 +147,7 @@ pub(crate) struct Bench {
     pub(crate) limiter: Arc<FakeLimiter>,
     pub(crate) breaker: Arc<FakeBreaker>,
     pub(crate) recorder: Arc<FakeRecorder>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) layers: Vec<Arc<dyn Middleware<Chat>>>,
     pub(crate) plan: Plan,
     end: RetryLoop<Chat>,

@@ -39,7 +39,7 @@ fn bench() -> Bench {
 fn asking(bench: &Bench, reasks: u32, hand: Hand) -> Arc<CallCx> {
     let cx = Arc::into_inner(bench.cx(hand, CallOptions::default())).unwrap();
     let output = Arc::new(OneWord);
-    Arc::new(cx.with_structured(StructuredCall { output, reasks, native_first: false }))
+    Arc::new(cx.with_structured(StructuredCall { output, reasks }))
 }
 
 fn request() -> ChatRequest {
