@@ -59,7 +59,7 @@ async fn three_lines_to_an_answer() {
 async fn the_onion_describes_itself() {
     let mock = mock([hello()]).await;
     let client = GatewayClient::from_settings(settings(&mock)).unwrap();
-    assert_eq!(client.describe(), "telemetry > retry");
+    assert_eq!(client.describe(), "telemetry > structured > retry");
     assert_eq!(client.plan().upstream_call_bound, 3);
 }
 

@@ -20,12 +20,12 @@ const OVERHEAD: usize = 128;
 /// An answer that is larger than the whole bound is not kept.
 #[derive(Debug)]
 pub struct MemoryCache {
-    shelf: Mutex<Shelf>,
+    state: Mutex<Held>,
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug)]
-struct Shelf {
+struct Held {
     entries: LruCache<Box<str>, Entry>,
     bytes: usize,
     max_bytes: usize,
@@ -41,7 +41,7 @@ fn cost(key: &str, value: &Bytes) -> usize {
     key.len().saturating_add(value.len()).saturating_add(OVERHEAD)
 }
 
-impl Shelf {
+impl Held {
     fn remove(&mut self, key: &str) {
         if let Some(entry) = self.entries.pop(key) {
             self.bytes = self.bytes.saturating_sub(cost(key, &entry.value));
@@ -61,19 +61,19 @@ impl MemoryCache {
     /// An empty cache of at most `max_bytes` bytes, keys and book-keeping included.
     #[must_use]
     pub fn new(max_bytes: usize, clock: Arc<dyn Clock>) -> Self {
-        let shelf = Shelf { entries: LruCache::unbounded(), bytes: 0, max_bytes };
-        Self { shelf: Mutex::new(shelf), clock }
+        let state = Held { entries: LruCache::unbounded(), bytes: 0, max_bytes };
+        Self { state: Mutex::new(state), clock }
     }
 
     /// How many bytes it holds now.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.shelf().bytes
+        self.state().bytes
     }
 
     /// The state is whole between any two statements, so a panic elsewhere can't have broken it.
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, Held> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,11 +81,11 @@ impl MemoryCache {
 impl CacheBackend for MemoryCache {
     async fn get(&self, key: &str) -> Result<Option<Bytes>, CacheError> {
         let now = self.clock.now();
-        let mut shelf = self.shelf();
-        match shelf.entries.get(key) {
+        let mut state = self.state();
+        match state.entries.get(key) {
             Some(entry) if entry.until > now => Ok(Some(entry.value.clone())),
             Some(_) => {
-                shelf.remove(key);
+                state.remove(key);
                 Ok(None)
             }
             None => Ok(None),
@@ -94,13 +94,13 @@ impl CacheBackend for MemoryCache {
 
     async fn set(&self, key: &str, value: Bytes, ttl: Duration) -> Result<(), CacheError> {
         let until = self.clock.now().saturating_add(ttl);
-        let mut shelf = self.shelf();
-        shelf.remove(key);
+        let mut state = self.state();
+        state.remove(key);
         let cost = cost(key, &value);
-        if cost <= shelf.max_bytes {
-            shelf.bytes += cost;
-            shelf.entries.put(key.into(), Entry { value, until });
-            shelf.make_room();
+        if cost <= state.max_bytes {
+            state.bytes += cost;
+            state.entries.put(key.into(), Entry { value, until });
+            state.make_room();
         }
         Ok(())
     }

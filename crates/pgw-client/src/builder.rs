@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pgw_middleware::Chat;
 use pgw_ports::{
-    Breaker, Clock, Jitter, Limiter, Middleware, Pricing, SourceSelector, TelemetryRecorder,
-    Transport,
+    Breaker, CacheBackend, Clock, Jitter, Limiter, Middleware, Pricing, SourceSelector,
+    TelemetryRecorder, Transport,
 };
 use pgw_types::{ChatEvent, ChatRequest, PgwError, ProviderProfile};
 
@@ -24,6 +24,7 @@ use crate::{
 pub struct GatewayClientBuilder {
     pub(crate) limiter: Option<Arc<dyn Limiter>>,
     pub(crate) breaker: Option<Arc<dyn Breaker>>,
+    pub(crate) cache: Option<Arc<dyn CacheBackend>>,
     pub(crate) selector: Option<Arc<dyn SourceSelector>>,
     pub(crate) recorder: Option<Arc<dyn TelemetryRecorder>>,
     pub(crate) pricing: Option<Arc<dyn Pricing>>,
@@ -45,6 +46,13 @@ impl GatewayClientBuilder {
     /// Breakers kept elsewhere, or shared with another client.
     pub fn breaker(mut self, breaker: Arc<dyn Breaker>) -> Self {
         self.breaker = Some(breaker);
+        self
+    }
+
+    /// Answers kept elsewhere, or shared with another client. The settings' `cache` says which
+    /// answers, and for how long; it has to be there.
+    pub fn cache(mut self, cache: Arc<dyn CacheBackend>) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -84,8 +92,8 @@ impl GatewayClientBuilder {
         self
     }
 
-    /// One more layer of the onion, inside telemetry and outside the retry loop. Layers that are
-    /// added first are further out.
+    /// One more layer of the onion, inside telemetry and outside the cache: it sees hits too. Layers
+    /// that are added first are further out.
     pub fn layer(mut self, layer: Arc<dyn Middleware<Chat>>) -> Self {
         self.layers.push(layer);
         self

@@ -8,9 +8,10 @@ use std::{
 };
 
 use futures_core::Stream;
+use futures_util::stream;
 use pgw_middleware::{Chat, collected};
-use pgw_ports::{Hand, Live, LiveStream, Reply};
-use pgw_types::{CallOptions, ChatEvent, ChatRequest, LlmResponse, PgwError, Thinking};
+use pgw_ports::{Cacheable as _, Hand, Live, LiveStream, Reply};
+use pgw_types::{CacheUse, CallOptions, ChatEvent, ChatRequest, LlmResponse, PgwError, Thinking};
 use serde_json::Value;
 
 use crate::{client::GatewayClient, life::CallGuard};
@@ -102,6 +103,30 @@ impl ChatCall {
         self
     }
 
+    /// Another name space for the answer cache than the assembled one: a tenant of this call.
+    pub fn namespace(mut self, name: impl Into<String>) -> Self {
+        self.options.cache_namespace = Some(name.into());
+        self
+    }
+
+    /// Names the answer anew in the cache without changing the request, to sample again.
+    pub fn salt(mut self, salt: impl Into<String>) -> Self {
+        self.options.cache_salt = Some(salt.into());
+        self
+    }
+
+    /// What the call wants of the answer cache.
+    pub const fn cache(mut self, cache: CacheUse) -> Self {
+        self.options.cache = cache;
+        self
+    }
+
+    /// How long its answer is kept, instead of the assembled time; more than zero.
+    pub const fn cache_ttl(mut self, ttl: Duration) -> Self {
+        self.options.cache_ttl = Some(ttl);
+        self
+    }
+
     /// How long the whole call may take: waits, backoff and attempts together.
     pub const fn deadline(mut self, limit: Duration) -> Self {
         self.options.deadline = Some(limit);
@@ -135,7 +160,7 @@ impl ChatCall {
             let (reply, guard) = self.run(Hand::Live).await?;
             let events = match reply {
                 Reply::Live(events) => events,
-                Reply::Whole(response) => whole_as_stream(*response),
+                Reply::Whole(response) => whole_as_stream(response),
             };
             Ok(ChatStream { events, response: None, guard: Some(guard) })
         })
@@ -163,19 +188,11 @@ impl IntoFuture for ChatCall {
     }
 }
 
-/// A layer may answer whole although a stream was asked for, as a cache does.
-fn whole_as_stream(response: LlmResponse) -> LiveStream<Chat> {
-    Box::pin(OneItem(Some(response)))
-}
-
-struct OneItem(Option<LlmResponse>);
-
-impl Stream for OneItem {
-    type Item = Result<Live<Chat>, PgwError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.take().map(|response| Ok(Live::Done(Box::new(response)))))
-    }
+/// A layer may answer whole although a stream was asked for, as the structured one does: then the
+/// events are those of the whole.
+fn whole_as_stream(response: Box<LlmResponse>) -> LiveStream<Chat> {
+    let events = Chat::replayed(&response).into_iter().map(|event| Ok(Live::Event(event)));
+    Box::pin(stream::iter(events.chain([Ok(Live::Done(response))])))
 }
 
 /// An answer as it comes: a stream of events. After its end [`response`](Self::response) has the

@@ -117,7 +117,7 @@ impl GatewayClient {
         &self.inner.plan
     }
 
-    /// The onion, from the outside in: `telemetry > retry`.
+    /// The onion, from the outside in: `telemetry > cache > structured > retry`.
     #[must_use]
     pub fn describe(&self) -> String {
         let names = self.inner.layers.iter().map(|layer| layer.name());

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use pgw_backend_memory::{BreakerSettings, MemoryBreaker, MemoryLimiter};
+use pgw_backend_memory::{BreakerSettings, MemoryBreaker, MemoryCache, MemoryLimiter};
 use pgw_middleware::{
-    Chat, Gates, GovernedSource, Ledger, OnFull, RandomJitter, RetryLoop, RetryPolicy,
-    TelemetryLayer, TokioClock, WaitPolicy, selectors,
+    CacheLayer, CacheRules, Chat, Gates, GovernedSource, Ledger, OnFull, RandomJitter, RetryLoop,
+    RetryPolicy, StructuredLayer, TelemetryLayer, TokioClock, WaitPolicy, selectors,
 };
 use pgw_ports::{
-    Breaker, Clock, Limiter, Middleware, Pricing, SourceSelector, TelemetryRecorder, Transport,
+    Breaker, CacheBackend, Clock, KeepRules, Limiter, Middleware, Pricing, SourceSelector,
+    TelemetryRecorder, Transport,
 };
 use pgw_transport_openai::{OpenAiTransport, ProxyOptions};
 use pgw_types::{
@@ -19,7 +20,7 @@ use pgw_types::{
 use crate::{
     builder::GatewayClientBuilder,
     client::Inner,
-    config::{GatewaySettings, ProxyEnvironment, TelemetrySettings},
+    config::{CacheStore, GatewaySettings, ProxyEnvironment, TelemetrySettings},
     life::Life,
 };
 
@@ -63,9 +64,13 @@ pub(crate) fn compose(
         wait: wait_policy(&settings),
         lease_ttl: settings.lease_ttl,
     };
-    let telemetry = TelemetryLayer::<Chat>::new(ledger, Arc::clone(&clock));
+    let telemetry = TelemetryLayer::<Chat>::new(Arc::clone(&ledger), Arc::clone(&clock));
     let mut layers: Vec<Arc<dyn Middleware<Chat>>> = vec![Arc::new(telemetry)];
     layers.extend(parts.layers);
+    if let Some(cache) = cache(&settings, parts.cache, &ledger, &clock)? {
+        layers.push(Arc::new(cache));
+    }
+    layers.push(Arc::new(StructuredLayer));
     Ok(Inner {
         plan: Arc::new(plan),
         layers,
@@ -184,6 +189,34 @@ fn breaker(
         .iter()
         .map(|source| (Arc::clone(&source.name), source.config.limits.max_concurrency));
     Arc::new(MemoryBreaker::new(rules, sources, Arc::clone(clock)))
+}
+
+/// The cache layer; `None` if no answers are kept.
+fn cache(
+    settings: &GatewaySettings,
+    backend: Option<Arc<dyn CacheBackend>>,
+    ledger: &Arc<Ledger>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<CacheLayer<Chat>>, PgwError> {
+    let Some(cache) = &settings.cache else {
+        if backend.is_none() {
+            return Ok(None);
+        }
+        let fix = "set its name space and its time in the settings, or hand in no backend";
+        let fault = ConfigFault::new("cache", "has a backend but no settings", fix);
+        return Err(ConfigError::new(vec![fault]).into());
+    };
+    let CacheStore::Memory { max_bytes } = cache.store;
+    let backend =
+        backend.unwrap_or_else(|| Arc::new(MemoryCache::new(max_bytes, Arc::clone(clock))));
+    let rules = CacheRules {
+        namespace: cache.namespace.clone(),
+        ttl: cache.ttl,
+        coalesce: cache.coalesce,
+        keep: KeepRules { keep_cut: cache.keep_cut },
+    };
+    let (ledger, clock) = (Arc::clone(ledger), Arc::clone(clock));
+    Ok(Some(CacheLayer::new(backend, rules, &settings.sources, ledger, clock)))
 }
 
 fn selector(name: &str) -> Result<Arc<dyn SourceSelector>, PgwError> {

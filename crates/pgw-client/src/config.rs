@@ -5,6 +5,7 @@
 //! strict: every fault is reported at once, each with the variable's name and what to write, and no
 //! secret is ever repeated.
 
+mod cache;
 mod check;
 mod defaults;
 mod dotenv;
@@ -18,6 +19,7 @@ mod sources;
 mod validate;
 mod values;
 
+pub use cache::{CacheSettings, CacheStore};
 pub use check::{CheckReport, CheckedSource, Setting};
 pub use environment::{Environment, ProxyEnvironment};
 pub use settings::{

@@ -61,15 +61,15 @@ pub use builder::GatewayClientBuilder;
 pub use chat::{CallFuture, ChatCall, ChatStream};
 pub use client::GatewayClient;
 pub use config::{
-    Backpressure, BreakerRules, CheckReport, CheckedSource, Environment, GatewaySettings, OnFull,
-    ProxyEnvironment, RetrySettings, Setting, TelemetrySettings,
+    Backpressure, BreakerRules, CacheSettings, CacheStore, CheckReport, CheckedSource, Environment,
+    GatewaySettings, OnFull, ProxyEnvironment, RetrySettings, Setting, TelemetrySettings,
 };
 pub use gather::{Gather, gather_bounded};
 pub use messages::Messages;
 #[cfg(feature = "telemetry-sqlite")]
 pub use pgw_telemetry::{CallLog, LogError, SourceTotals};
 pub use pgw_types::{
-    AttemptTrace, CallError, CallOptions, CallTrace, ChatEvent, ChatRequest, ConfigError,
+    AttemptTrace, CacheUse, CallError, CallOptions, CallTrace, ChatEvent, ChatRequest, ConfigError,
     ConfigFault, Content, ErrorKind, Exclusion, FailureClass, Fault, FinishReason, Limits,
     LlmResponse, Message, NotConfigured, Part, Partial, PgwError, Plan, RequestFault, Role,
     ScopeReason, SourceConfig, SourceReason, Thinking, Timeouts, ToolCall, Unavailable,

@@ -58,7 +58,7 @@ fn a_sound_configuration_is_shown_with_the_bound_and_without_secrets() {
         "https://a.example/v1",
         "m-b",
         "attempts 4; one call makes at most 5 upstream calls",
-        "layers telemetry > retry",
+        "layers telemetry > structured > retry",
         "LLM__GENERIC__2__API_KEY",
         "no fault found",
     ] {

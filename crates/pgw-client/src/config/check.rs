@@ -6,6 +6,7 @@ use pgw_types::{ConfigError, Plan, SourceConfig, built_in_profiles, effective_th
 use serde::Serialize;
 
 use super::{
+    cache::CacheStore,
     environment::Environment,
     grammar, resolved,
     settings::{GatewaySettings, TelemetrySettings},
@@ -87,6 +88,8 @@ pub struct CheckReport {
     pub deadline_s: Option<f64>,
     /// Where records go.
     pub telemetry: String,
+    /// Which answers are kept.
+    pub cache: String,
     /// Every setting, in the order of the documentation.
     pub settings: Vec<Setting>,
 }
@@ -137,6 +140,17 @@ impl CheckReport {
                 TelemetrySettings::Off => "off".to_owned(),
                 TelemetrySettings::Sqlite { path } => format!("sqlite at {}", path.display()),
             },
+            cache: match &settings.cache {
+                None => "off".to_owned(),
+                Some(cache) => {
+                    let CacheStore::Memory { max_bytes } = cache.store;
+                    format!(
+                        "in memory, {max_bytes} bytes at most, name space {}, for {} s",
+                        cache.namespace,
+                        cache.ttl.as_secs_f64()
+                    )
+                }
+            },
             settings: list,
         }
     }
@@ -182,6 +196,7 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  each call may take {deadline} s")?;
         }
         writeln!(f, "  telemetry {}", self.telemetry)?;
+        writeln!(f, "  cache {}", self.cache)?;
         writeln!(f, "  set:")?;
         for setting in self.settings.iter().filter(|setting| !setting.is_default()) {
             writeln!(f, "    {} = {} ({})", setting.name, setting.value, setting.origin)?;

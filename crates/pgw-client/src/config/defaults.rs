@@ -13,6 +13,9 @@ pub(super) const LEASE_TTL: Duration = Duration::from_mins(15);
 /// Where records go when the environment does not say.
 pub(super) const TELEMETRY_PATH: &str = "pgw-telemetry.sqlite";
 
+/// How many bytes a cache in memory may hold.
+pub(super) const CACHE_BYTES: usize = 256 << 20;
+
 /// The provider of a source that names none.
 pub(super) const PROVIDER: &str = "generic";
 

@@ -9,7 +9,7 @@ use std::{
 use pgw_types::{ConfigError, ProviderProfile};
 
 use super::{
-    defaults,
+    cache, defaults,
     environment::Environment,
     keys::{
         FLAT_SOURCE, Field, Flat, ScopeKey, field_name, numbered_fields, scope_key_name, shorthand,
@@ -102,6 +102,7 @@ impl validate::Places for Variables<'_> {
                 let own = format!("{}__{}", self.scope, scope_key_name(key));
                 (own, shorthand(Flat::Scope(key)))
             }
+            Place::Cache(key) => (key.variable().to_owned(), None),
         };
         match short.filter(|short| self.is_set(short) && !self.is_set(&own)) {
             Some(short) => short.to_owned(),
@@ -265,6 +266,7 @@ fn assembly(reader: &mut Reader<'_>, settings: &mut GatewaySettings) -> Vec<Conf
         }
         Some(_) | None => {}
     }
+    settings.cache = cache::read(reader, &mut absent);
     absent
 }
 

@@ -1,5 +1,7 @@
 //! The names: every variable there is, and what it sets.
 
+use super::cache::CacheKey;
+
 /// A field of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Field {
@@ -134,8 +136,18 @@ pub(super) const FLAT_SOURCE: [Field; 5] =
     [Field::BaseUrl, Field::ApiKey, Field::ApiKeyFile, Field::Model, Field::Provider];
 
 /// The variables of the assembly.
-pub(super) const PGW: [&str; 4] =
-    ["PGW_LIMITER_BACKEND", "PGW_TELEMETRY_BACKEND", "PGW_TELEMETRY_PATH", "PGW_QUOTA_FULL"];
+pub(super) const PGW: [&str; 10] = [
+    "PGW_LIMITER_BACKEND",
+    "PGW_TELEMETRY_BACKEND",
+    "PGW_TELEMETRY_PATH",
+    "PGW_QUOTA_FULL",
+    CacheKey::ALL[0].1,
+    CacheKey::ALL[1].1,
+    CacheKey::ALL[2].1,
+    CacheKey::ALL[3].1,
+    CacheKey::ALL[4].1,
+    CacheKey::ALL[5].1,
+];
 
 /// The ending of a field's variable.
 pub(super) fn field_name(field: Field) -> &'static str {

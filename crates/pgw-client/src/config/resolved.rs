@@ -5,6 +5,7 @@ use std::time::Duration;
 use pgw_types::{AnomalyPolicy, ExposeSecret as _, SourceConfig};
 
 use super::{
+    cache::CacheKey,
     check::Setting,
     environment::Environment,
     keys::{FIELDS, Field, Flat, SCOPE_KEYS, ScopeKey, shorthand},
@@ -55,6 +56,12 @@ pub(super) fn list(
     ];
     for (name, value) in assembly {
         if let Some(value) = value {
+            let origin = origin(environment, name).unwrap_or_else(|| DEFAULT.to_owned());
+            list.push(Setting { name: name.to_owned(), value, origin });
+        }
+    }
+    for (key, name, _) in CacheKey::ALL {
+        if let Some(value) = key.value(settings.cache.as_ref()) {
             let origin = origin(environment, name).unwrap_or_else(|| DEFAULT.to_owned());
             list.push(Setting { name: name.to_owned(), value, origin });
         }

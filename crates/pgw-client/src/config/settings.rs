@@ -6,7 +6,7 @@ use pgw_types::ExposeSecret as _;
 use pgw_types::{ConfigError, Limits, ProviderProfile, SourceConfig, built_in_profiles, digest};
 use serde_json::{Value, json};
 
-use super::{defaults, environment::Environment, grammar, validate};
+use super::{cache::CacheSettings, defaults, environment::Environment, grammar, validate};
 
 /// When to try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +109,12 @@ pub struct GatewaySettings {
     pub deadline: Option<Duration>,
     /// Where records go.
     pub telemetry: TelemetrySettings,
+    /// Which answers are kept; `None`: none.
+    pub cache: Option<CacheSettings>,
 }
 
 impl GatewaySettings {
-    /// Settings with the documented defaults and no telemetry.
+    /// Settings with the documented defaults, no telemetry and no cache.
     #[must_use]
     pub fn new(scope: impl Into<String>, sources: Vec<SourceConfig>) -> Self {
         Self {
@@ -126,6 +128,7 @@ impl GatewaySettings {
             lease_ttl: defaults::LEASE_TTL,
             deadline: None,
             telemetry: TelemetrySettings::Off,
+            cache: None,
         }
     }
 
@@ -200,6 +203,7 @@ impl GatewaySettings {
             "selector": self.selector,
             "lease_ttl": seconds(self.lease_ttl),
             "deadline": self.deadline.map(seconds),
+            "cache": self.cache.as_ref().map(CacheSettings::picture),
             "telemetry": match &self.telemetry {
                 TelemetrySettings::Off => Value::Null,
                 TelemetrySettings::Sqlite { path } => json!({"sqlite": path.to_string_lossy()}),

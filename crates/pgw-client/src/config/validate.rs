@@ -7,6 +7,7 @@ use pgw_middleware::selectors;
 use pgw_types::{ConfigFault, ExposeSecret as _, Limits, ProviderProfile, SourceConfig};
 
 use super::{
+    cache::{CacheKey, CacheSettings},
     keys::{FIELDS, Field, SCOPE_KEYS, ScopeKey},
     settings::GatewaySettings,
     values::look,
@@ -21,6 +22,8 @@ pub(super) enum Place {
     Source(usize, Field),
     /// A setting of the scope.
     Scope(ScopeKey),
+    /// A setting of the cache.
+    Cache(CacheKey),
 }
 
 /// How a setting was come by.
@@ -59,6 +62,7 @@ impl Places for ByPath<'_> {
                 .iter()
                 .find(|(known, ..)| *known == key)
                 .map_or_else(String::new, |known| known.2.to_owned()),
+            Place::Cache(key) => key.path().to_owned(),
         }
     }
 
@@ -76,6 +80,9 @@ pub(super) fn faults(
     let mut guard = Guard { settings, places, faults: Vec::new() };
     guard.scope();
     guard.sources(profiles);
+    for (key, problem, fix) in settings.cache.iter().flat_map(CacheSettings::faults) {
+        guard.fault(Place::Cache(key), problem, fix);
+    }
     guard.faults
 }
 

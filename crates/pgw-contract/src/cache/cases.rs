@@ -109,10 +109,10 @@ pub async fn a_dropped_set_keeps_all_or_nothing(harness: &dyn CacheHarness) {
 pub async fn racing_writers_leave_one_whole_value(harness: &dyn CacheHarness) {
     let cache = harness.fresh().await;
     let value = |writer: u8| vec![writer; 1_000 + usize::from(writer)];
-    let mut tasks = Vec::new();
+    let mut tasks = tokio::task::JoinSet::new();
     for writer in 0..8_u8 {
         let cache = Arc::clone(&cache);
-        tasks.push(tokio::spawn(async move {
+        tasks.spawn(async move {
             for _ in 0..50 {
                 if let Err(error) = cache.set("a", value(writer).into(), MINUTE).await {
                     panic!("the store failed to set: {error}");
@@ -126,10 +126,10 @@ pub async fn racing_writers_leave_one_whole_value(harness: &dyn CacheHarness) {
                     Err(error) => panic!("the store failed to get: {error}"),
                 }
             }
-        }));
+        });
     }
-    for task in tasks {
-        if let Err(failure) = task.await {
+    while let Some(result) = tasks.join_next().await {
+        if let Err(failure) = result {
             std::panic::resume_unwind(failure.into_panic());
         }
     }
