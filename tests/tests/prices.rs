@@ -1,0 +1,42 @@
+//! The price table at work in the choice of sources.
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up should fail there")]
+
+use pgw_client::{GatewayClient, GatewaySettings, OnFull, SourceConfig};
+use pgw_mock::{Answer, ChatReply, Endpoint, Match, MockServer, Scenario};
+
+/// GWY-083, GWY-085: over the built-in prices the cheaper model is asked first and the unpriced one
+/// last, whatever order they are configured in; and what they cost is on the answer.
+#[tokio::test]
+async fn the_cheapest_source_is_asked_first() {
+    const CHEAPEST_FIRST: [&str; 3] = ["gpt-4o-mini", "gpt-4o", "made-up-model"];
+    // Each model refuses one call more than those before it, so the order shows.
+    let mut scenario = Scenario::new();
+    for model in CHEAPEST_FIRST {
+        let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
+        let reply = ChatReply::new("Hello there").model(model).usage(1_000_000, 1_000_000);
+        let endpoint = Endpoint::chat().named(model).matching(Match::any().model(model));
+        scenario = scenario.endpoint(
+            endpoint.answer(Answer::chat(reply)).answer(refusal.header("retry-after", "60")),
+        );
+    }
+    let mock = MockServer::start(scenario).await.unwrap();
+    let source = |model: &&str| SourceConfig::new(*model, "openai", mock.base_url(), "key", *model);
+    let sources = CHEAPEST_FIRST.iter().rev().map(source).collect();
+    let mut settings = GatewaySettings::new("LLM", sources);
+    settings.selector = "lowest_cost".into();
+    settings.retry.max_attempts = 4;
+    settings.retry.base_delay = std::time::Duration::from_millis(1);
+    settings.retry.max_delay = settings.retry.base_delay;
+    settings.backpressure.on_full = OnFull::FailFast;
+    let client = GatewayClient::from_settings(settings).unwrap();
+    let mut asked = Vec::new();
+    let mut costs = Vec::new();
+    for _ in CHEAPEST_FIRST {
+        let answer = client.chat("Hello?").await.unwrap();
+        asked.push(answer.source_name.clone());
+        costs.push(answer.cost);
+    }
+    assert_eq!(asked, CHEAPEST_FIRST);
+    assert!(costs[0].unwrap() < costs[1].unwrap(), "{costs:?}");
+    assert_eq!(costs[2], None);
+}
