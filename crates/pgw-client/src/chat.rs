@@ -14,6 +14,9 @@ use pgw_ports::{Cacheable as _, Hand, Live, LiveStream, Reply};
 use pgw_types::{CacheUse, CallOptions, ChatEvent, ChatRequest, LlmResponse, PgwError, Thinking};
 use serde_json::Value;
 
+#[cfg(not(feature = "structured"))]
+use pgw_types::ConfigError;
+
 use crate::{client::GatewayClient, life::CallGuard};
 
 /// A chat call that has not started yet. Await it for the whole answer, or
@@ -27,6 +30,8 @@ pub struct ChatCall {
     client: GatewayClient,
     request: ChatRequest,
     options: CallOptions,
+    #[cfg(feature = "structured")]
+    pub(crate) structure: crate::structured::Structure,
 }
 
 /// The future of a call.
@@ -34,7 +39,13 @@ pub type CallFuture<T> = Pin<Box<dyn Future<Output = Result<T, PgwError>> + Send
 
 impl ChatCall {
     pub(crate) fn new(client: GatewayClient, request: ChatRequest) -> Self {
-        Self { client, request, options: CallOptions::default() }
+        Self {
+            client,
+            request,
+            options: CallOptions::default(),
+            #[cfg(feature = "structured")]
+            structure: crate::structured::Structure::default(),
+        }
     }
 
     /// Asks for another model than the source's own.
@@ -153,7 +164,8 @@ impl ChatCall {
     }
 
     /// Takes the answer as it comes. The future is ready when the first token is in; until then
-    /// failures are retried, afterwards nothing is.
+    /// failures are retried, afterwards nothing is. A structured answer is handed out when it has
+    /// passed, so its first token is its last.
     #[must_use]
     pub fn stream(self) -> CallFuture<ChatStream> {
         Box::pin(async move {
@@ -166,9 +178,17 @@ impl ChatCall {
         })
     }
 
-    async fn run(self, hand: Hand) -> Result<(Reply<Chat>, CallGuard), PgwError> {
+    #[cfg_attr(not(feature = "structured"), expect(unused_mut, reason = "only a form changes it"))]
+    async fn run(mut self, hand: Hand) -> Result<(Reply<Chat>, CallGuard), PgwError> {
         let guard = self.client.begin()?;
-        let reply = self.client.run_chat(self.request, self.options, hand).await?;
+        #[cfg(feature = "structured")]
+        let structured = self.structure.ready(&mut self.request)?;
+        #[cfg(not(feature = "structured"))]
+        let structured = match self.request.structured {
+            pgw_types::Structured::Raw => None,
+            _ => return Err(ConfigError::missing_feature("structured", "structured").into()),
+        };
+        let reply = self.client.run_chat(self.request, self.options, hand, structured).await?;
         Ok((reply, guard))
     }
 }

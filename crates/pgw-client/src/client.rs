@@ -4,7 +4,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use pgw_middleware::{Chat, RetryLoop};
 use pgw_ports::{
-    CallCx, Clock, Hand, Middleware, Next, Operation as _, Reply, TelemetryRecorder, Terminal as _,
+    CallCx, Clock, Hand, Middleware, Next, Operation as _, Reply, StructuredCall,
+    TelemetryRecorder, Terminal as _,
 };
 use pgw_types::{
     CallOptions, ChatRequest, ConfigError, ConfigFault, Exclusion, PgwError, Plan, SourceConfig,
@@ -39,19 +40,22 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// The plan of one call: all share one, unless a source can't serve this request or the call is
-    /// limited in time.
-    fn plan_for(&self, request: &ChatRequest, deadline: Option<Duration>) -> Arc<Plan> {
+    /// The plan of one call that asks up to `asks` times: all share one, unless a source can't serve
+    /// this request, the call is limited in time, or it may ask again.
+    fn plan_for(&self, request: &ChatRequest, deadline: Option<Duration>, asks: u32) -> Arc<Plan> {
         let unfit = |source: &SourceConfig| {
             let reason = Chat::unfit(request, source)?;
             Some(Exclusion { source_name: source.name.as_str().into(), reason })
         };
         // Nothing is allocated while there are none.
         let exclusions: Vec<_> = self.settings.sources.iter().filter_map(unfit).collect();
-        if exclusions.is_empty() && deadline.is_none() {
+        if exclusions.is_empty() && deadline.is_none() && asks == 1 {
             return Arc::clone(&self.plan);
         }
-        Arc::new(Plan { deadline, ..self.plan.without(exclusions) })
+        let plan = self.plan.without(exclusions);
+        // Each question may take all that one call may.
+        let upstream_call_bound = plan.upstream_call_bound.saturating_mul(asks);
+        Arc::new(Plan { deadline, upstream_call_bound, ..plan })
     }
 }
 
@@ -148,6 +152,7 @@ impl GatewayClient {
         request: ChatRequest,
         options: CallOptions,
         hand: Hand,
+        structured: Option<StructuredCall>,
     ) -> Result<Reply<Chat>, PgwError> {
         let inner = &self.inner;
         let request_id = match &options.request_id {
@@ -155,9 +160,16 @@ impl GatewayClient {
             None => Arc::from(uuid::Uuid::now_v7().to_string()),
         };
         let limit = options.deadline.or(inner.settings.deadline);
-        let plan = inner.plan_for(&request, limit);
+        let asks = structured.as_ref().map_or(1, |call| call.reasks.saturating_add(1));
+        let plan = inner.plan_for(&request, limit, asks);
+        // What is to be read first is not handed out before.
+        let hand = if structured.is_some() { Hand::Whole } else { hand };
         let deadline = limit.map(|limit| inner.clock.now().saturating_add(limit));
-        let cx = Arc::new(CallCx::new(request_id, options, plan, hand, deadline));
+        let mut cx = CallCx::new(request_id, options, plan, hand, deadline);
+        if let Some(call) = structured {
+            cx = cx.with_structured(call);
+        }
+        let cx = Arc::new(cx);
         Next::new(&inner.layers, &inner.retry).run(&cx, Arc::new(request)).await
     }
 }

@@ -33,6 +33,23 @@
 //! # }
 //! ```
 //!
+//! An answer can be a value of a Rust type. It is mended, checked, and asked for again once if it is
+//! wrong:
+//!
+//! ```no_run
+//! # async fn example(client: pgw_client::GatewayClient) -> Result<(), pgw_client::PgwError> {
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct City {
+//!     name: String,
+//!     inhabitants: u64,
+//! }
+//!
+//! let answer = client.chat("Norway's capital, as JSON?").structured::<City>().await?;
+//! println!("{} has {} inhabitants", answer.value.name, answer.value.inhabitants);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # What can go wrong
 //! One match arm on [`PgwError::Unavailable`] is the complete "put it back in the queue" rule:
 //!
@@ -56,6 +73,8 @@ mod config;
 mod gather;
 mod life;
 mod messages;
+#[cfg(feature = "structured")]
+mod structured;
 
 pub use builder::GatewayClientBuilder;
 pub use chat::{CallFuture, ChatCall, ChatStream};
@@ -66,12 +85,16 @@ pub use config::{
 };
 pub use gather::{Gather, gather_bounded};
 pub use messages::Messages;
+#[cfg(feature = "structured")]
+pub use pgw_structured::{Extracted, NoValue, extract, read_arguments};
 #[cfg(feature = "telemetry-sqlite")]
 pub use pgw_telemetry::{CallLog, LogError, SourceTotals};
 pub use pgw_types::{
     AttemptTrace, CacheUse, CallError, CallOptions, CallTrace, ChatEvent, ChatRequest, ConfigError,
     ConfigFault, Content, ErrorKind, Exclusion, FailureClass, Fault, FinishReason, Limits,
     LlmResponse, Message, NotConfigured, Part, Partial, PgwError, Plan, RequestFault, Role,
-    ScopeReason, SourceConfig, SourceReason, Thinking, Timeouts, ToolCall, Unavailable,
-    UsageSource, Warning,
+    ScopeReason, SourceConfig, SourceReason, Structured, StructuredSpec, Thinking, Timeouts,
+    ToolCall, Unavailable, UsageSource, Warning,
 };
+#[cfg(feature = "structured")]
+pub use structured::{Answer, TypedCall};
