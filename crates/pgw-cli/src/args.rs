@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     /// Show what was understood of the configuration, and every fault with its fix
     Check(CheckArgs),
+    /// Read the JSON value out of a text on standard input, mended if need be
+    Repair(RepairArgs),
     /// Play a scripted model provider on a local port
     Mock(MockArgs),
     /// See governed calls against three misbehaving sources: no key, no network
@@ -102,6 +104,28 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) environment: EnvironmentArgs,
 }
+
+#[derive(Debug, Group)]
+#[command(after_help = REPAIR_EXAMPLES)]
+pub(crate) struct RepairArgs {
+    /// Print the value on several lines
+    #[arg(long)]
+    pub(crate) pretty: bool,
+    /// Fail with exit code 1 if the value was cut short
+    #[arg(long)]
+    pub(crate) whole: bool,
+}
+
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  pgw chat \"Name three rivers, as JSON.\" | pgw repair | jq .
+  pgw repair --pretty < answer.txt
+
+Valid JSON goes through as it is. Else fences, prose and thinking around the value are taken off, and
+quotes, commas, brackets, comments, literals and a cut end are mended; nothing is made up. Only the
+value goes to standard output; whether it was mended or cut goes to standard error.
+Exit codes: 0 a value was found; 1 the text holds none, or --whole and it was cut; 2 the input is no
+UTF-8 text.";
 
 const CHAT_EXAMPLES: &str = "\
 Examples:

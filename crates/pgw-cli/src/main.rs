@@ -1,4 +1,5 @@
-//! The `pgw` command: ask a model, check a configuration, play a provider, see a demonstration.
+//! The `pgw` command: ask a model, check a configuration, mend JSON, play a provider, see a
+//! demonstration.
 //!
 //! It is a face of `pgw-client` and does nothing that the library can't do: `args.rs` reads the
 //! command line, one file for each command does the work, `output.rs` says what became of a call
@@ -12,6 +13,7 @@ mod demo;
 mod exit;
 mod mock;
 mod output;
+mod repair;
 mod stop;
 
 use std::{io, process::ExitCode};
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let ended = match &args.command {
         Command::Chat(args) => chat::run(args),
         Command::Check(args) => check::run(args),
+        Command::Repair(args) => repair::run(args),
         Command::Mock(args) => mock::run(args),
         Command::Demo => demo::run(),
     };

@@ -11,3 +11,4 @@ mod check;
 mod demo;
 mod mock;
 mod pgw;
+mod repair;
