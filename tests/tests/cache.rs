@@ -76,7 +76,7 @@ async fn a_call_has_its_say_about_the_cache() {
     let mock = mock().await;
     let client = GatewayClient::from_settings(settings(&mock, "lab")).unwrap();
     let ask = async |cache: CacheUse, salt: Option<&str>| {
-        let call = client.chat("Hello?").cache(cache).cache_ttl(Duration::from_secs(60));
+        let call = client.chat("Hello?").cache(cache).cache_ttl(Duration::from_mins(1));
         let call = match salt {
             Some(salt) => call.salt(salt),
             None => call,

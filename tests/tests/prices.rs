@@ -1,5 +1,4 @@
 //! The price table at work in the choice of sources.
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up should fail there")]
 
 use pgw_client::{GatewayClient, GatewaySettings, OnFull, SourceConfig};
 use pgw_mock::{Answer, ChatReply, Endpoint, Match, MockServer, Scenario};

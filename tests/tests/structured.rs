@@ -132,7 +132,7 @@ async fn a_bad_schema_is_refused_before_anything_is_sent() {
 async fn streams_and_kept_answers_are_read_too() {
     let mock = mock(&["no", GOOD]).await;
     let mut settings = settings(&mock, "openai");
-    settings.cache = Some(CacheSettings::new("lab", std::time::Duration::from_secs(60)));
+    settings.cache = Some(CacheSettings::new("lab", std::time::Duration::from_mins(1)));
     let client = GatewayClient::from_settings(settings).unwrap();
     for cache_hit in [false, true] {
         let call = client.chat("Norway's capital?").json_schema("city", json!({"type": "object"}));

@@ -83,18 +83,17 @@ async fn a_tier_at_its_limit_spills_to_the_next() {
     for on_full in [OnFull::Wait, OnFull::FailFast] {
         let mock = mock([busy(), busy()]).await;
         let client = client(&mock, on_full);
-        let holders: Vec<_> = (0..FIRST.len())
-            .map(|_| tokio::spawn(client.chat("Hold the line.").into_future()))
-            .collect();
+        // They end with the set.
+        let mut holders = tokio::task::JoinSet::new();
+        for _ in FIRST {
+            holders.spawn(client.chat("Hold the line.").into_future());
+        }
         mock.wait_until(|counters| counters.in_progress() == 2).await;
         let answer = client.chat("Hello?").await.unwrap();
         assert_eq!((&*answer.source_name, answer.trace.waited_ms), ("second", 0));
         let mut skips = skipped(&answer);
         skips.sort_unstable_by_key(|(name, _)| *name);
         assert_eq!(skips, FIRST.map(|name| (name, SourceReason::RateLimited)), "{on_full:?}");
-        for holder in holders {
-            holder.abort();
-        }
     }
 }
 

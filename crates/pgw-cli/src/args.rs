@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Read the JSON value out of a text on standard input, mended if need be
     Repair(RepairArgs),
+    /// Add up the call records: calls, tokens, cost, failures, times
+    Usage(UsageArgs),
     /// Play a scripted model provider on a local port
     Mock(MockArgs),
     /// See governed calls against three misbehaving sources: no key, no network
@@ -163,6 +165,59 @@ Examples:
 It sends nothing. Keys are never printed. It ends with 4 if there is any fault, else with 0.";
 
 #[derive(Debug, Group)]
+#[command(after_help = USAGE_EXAMPLES)]
+pub(crate) struct UsageArgs {
+    /// The file with the records; left out: that of `PGW_TELEMETRY_PATH`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+    /// Put together by model, source, day or session; several, separated by commas
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    pub(crate) by: Vec<By>,
+    /// Only what began at this time or later: a day (UTC), or so long ago
+    #[arg(long, value_name = "TIME", value_parser = when, allow_hyphen_values = true)]
+    pub(crate) since: Option<When>,
+    /// Only what began before this time
+    #[arg(long, value_name = "TIME", value_parser = when, allow_hyphen_values = true)]
+    pub(crate) until: Option<When>,
+    /// Only this role
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) environment: EnvironmentArgs,
+}
+
+const USAGE_EXAMPLES: &str = "\
+Examples:
+  pgw usage --by model --since 7d
+  pgw usage --by day,source --since 2026-11-01 --until 2026-12-01
+  pgw usage --by session --json | jq '.rows[] | select(.error_rate > 0.1)'
+
+A call counts once however many attempts it took. errors: failures among attempts; hits: answers from
+the cache among calls, which cost nothing; saved: their tokens; estimated: attempts whose tokens the
+service did not report. Times are those of successful attempts, nearest rank. `-`: not known.";
+
+/// What usage is put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    Model,
+    Source,
+    Day,
+    Session,
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// So long before now.
+    Ago(Duration),
+    /// Milliseconds since 1970-01-01 UTC.
+    At(u64),
+}
+
+#[derive(Debug, Group)]
 #[command(after_help = MOCK_EXAMPLES)]
 pub(crate) struct MockArgs {
     /// The script: a small JSON file, see below
@@ -221,6 +276,45 @@ fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
     let limit = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
     if limit.is_zero() { Err(wrong()) } else { Ok(limit) }
+}
+
+/// A day such as `2026-12-01`, or a time before now such as `7d`, `12h`, `30m`.
+fn when(text: &str) -> Result<When, String> {
+    let wrong = || "write a day or a time ago, such as 2026-12-01 or 7d, 12h, 30m".to_owned();
+    if let Some((number, unit)) = text.split_at_checked(text.len().saturating_sub(1))
+        && let Ok(number) = number.parse::<u32>()
+    {
+        let seconds = match unit {
+            "d" => 86_400,
+            "h" => 3_600,
+            "m" => 60,
+            _ => return Err(wrong()),
+        };
+        return Ok(When::Ago(Duration::from_secs(u64::from(number) * seconds)));
+    }
+    let mut parts = text.split('-').map(|part| part.parse::<u64>().ok());
+    match (parts.next().flatten(), parts.next().flatten(), parts.next().flatten(), parts.next()) {
+        (Some(year), Some(month), Some(day), None) => {
+            let days = days_since_1970(year, month, day).ok_or_else(wrong)?;
+            Ok(When::At(days * 86_400_000))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day.
+fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
+    let leap = |year: u64| {
+        (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400)
+    };
+    let february = if leap(year) { 29 } else { 28 };
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let month = usize::try_from(month).ok()?.checked_sub(1)?;
+    if !(1970..10_000).contains(&year) || day == 0 || day > *months.get(month)? {
+        return None;
+    }
+    let years: u64 = (1970..year).map(|year| if leap(year) { 366 } else { 365 }).sum();
+    Some(years + months.iter().take(month).sum::<u64>() + day - 1)
 }
 
 fn temperature(text: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-//! The `pgw` command: ask a model, check a configuration, mend JSON, play a provider, see a
+//! The `pgw` command: ask a model, check a configuration, mend JSON, add up the records, play a provider, see a
 //! demonstration.
 //!
 //! It is a face of `pgw-client` and does nothing that the library can't do: `args.rs` reads the
@@ -15,6 +15,7 @@ mod mock;
 mod output;
 mod repair;
 mod stop;
+mod usage;
 
 use std::{io, process::ExitCode};
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Chat(args) => chat::run(args),
         Command::Check(args) => check::run(args),
         Command::Repair(args) => repair::run(args),
+        Command::Usage(args) => usage::run(args),
         Command::Mock(args) => mock::run(args),
         Command::Demo => demo::run(),
     };

@@ -88,7 +88,7 @@ pub use messages::Messages;
 #[cfg(feature = "structured")]
 pub use pgw_structured::{Extracted, NoValue, extract, read_arguments};
 #[cfg(feature = "telemetry-sqlite")]
-pub use pgw_telemetry::{CallLog, LogError, SourceTotals};
+pub use pgw_telemetry::{CallLog, LogError, SourceTotals, UsageBy, UsageQuery, UsageRow};
 pub use pgw_types::{
     AttemptTrace, CacheUse, CallError, CallOptions, CallTrace, ChatEvent, ChatRequest, ConfigError,
     ConfigFault, Content, ErrorKind, Exclusion, FailureClass, Fault, FinishReason, Limits,

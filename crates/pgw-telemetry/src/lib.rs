@@ -25,6 +25,7 @@ mod queue;
 mod recorder;
 mod schema;
 mod sink;
+mod usage;
 mod writer;
 
 pub use health::RecorderStats;
@@ -32,3 +33,4 @@ pub use log::{CallLog, LogError, SourceTotals};
 pub use options::{Durability, SqliteOptions};
 pub use pricing::{ModelPrice, PriceError, PriceTable};
 pub use recorder::SqliteRecorder;
+pub use usage::{UsageBy, UsageQuery, UsageRow};

@@ -177,6 +177,25 @@ impl CallLog {
             .map_err(|error| LogError::Read(error.to_string()))
     }
 
+    /// Hands each row of a query over.
+    pub(crate) fn each(
+        &self,
+        query: &str,
+        parameters: impl Params,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), LogError> {
+        let connection = self.lock();
+        let read = || -> rusqlite::Result<()> {
+            let mut statement = connection.prepare_cached(query)?;
+            let mut rows = statement.query(parameters)?;
+            while let Some(row) = rows.next()? {
+                take(row)?;
+            }
+            Ok(())
+        };
+        read().map_err(|error| LogError::Read(error.to_string()))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,7 +242,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
 }
 
 /// A count; SQLite's numbers are signed, ours never negative.
-fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| foreign(row, column, Type::Integer, &value.to_string()))
 }

@@ -12,3 +12,4 @@ mod demo;
 mod mock;
 mod pgw;
 mod repair;
+mod usage;

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fmt, fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -185,6 +185,13 @@ impl Environment {
         };
         let scopes: BTreeSet<_> = self.names().filter_map(scope).collect();
         scopes.into_iter().filter(|scope| !scope.is_empty()).collect()
+    }
+
+    /// The file of call records that is named here, or the default one.
+    #[must_use]
+    pub fn telemetry_path(&self) -> PathBuf {
+        let named = self.get("PGW_TELEMETRY_PATH").map(|variable| variable.value.trim());
+        named.unwrap_or(super::defaults::TELEMETRY_PATH).into()
     }
 
     /// The proxies that the usual variables name; the lower-case spelling counts first, as it does
