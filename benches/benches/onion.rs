@@ -221,6 +221,6 @@ fn main() {
         print_title("the onion over ports that do nothing: CPU per call");
         print_row("transport alone", &ungoverned, "");
         let over = governed.median() - ungoverned.median();
-        print_row("telemetry > retry", &governed, &format!("onion {over:+.2} µs (≤ +2)"));
+        print_row("the whole onion", &governed, &format!("onion {over:+.2} µs (≤ +2)"));
     });
 }

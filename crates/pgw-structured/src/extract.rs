@@ -299,6 +299,8 @@ fn is_nothing_between(text: &str) -> bool {
 fn choose(mut found: Vec<Found>) -> Option<Vec<Found>> {
     if found.iter().any(|one| one.fenced) {
         found.retain(|one| one.fenced);
+        let strongest = found.iter().map(|one| one.mended.strength).max();
+        found.retain(|one| Some(one.mended.strength) == strongest);
         return Some(found);
     }
     // Values that follow each other directly belong together.

@@ -140,8 +140,23 @@ impl<'a> Machine<'a> {
     /// The text has ended.
     fn end_of_text(&mut self) {
         self.cut |= !self.tail_closed;
-        while !self.stack.is_empty() {
-            self.close();
+        while let Some(frame) = self.stack.last().copied() {
+            let within_array = self.stack.iter().rev().nth(1).is_some_and(|around| !around.object);
+            if self.cut && within_array && !frame.filled {
+                // An element that had only begun is none.
+                self.stack.pop();
+                self.arrays -= usize::from(!frame.object);
+                self.out.pop();
+                if self.out.ends_with(',') {
+                    self.out.pop();
+                }
+                let begun = self.out.ends_with('[');
+                if let Some(around) = self.stack.last_mut() {
+                    around.filled = !begun;
+                }
+            } else {
+                self.close();
+            }
         }
     }
 
@@ -213,7 +228,7 @@ impl<'a> Machine<'a> {
             self.keys.push(self.out[key_at..].to_owned());
         }
         self.cursor.skip_blanks_and_comments();
-        self.cursor.skip_colons();
+        let has_colon = self.cursor.skip_colons();
         self.out.push(':');
         self.cursor.skip_blanks_and_comments();
         let said = match self.cursor.peek() {
@@ -226,7 +241,9 @@ impl<'a> Machine<'a> {
             Some(next) => self.value(next, Role::Member),
         };
         if said {
-            self.saw(Strength::Strong);
+            // A quoted text in braces may be a set of some other language.
+            let is_pair = has_colon || !self.out.ends_with(":null");
+            self.saw(if is_pair { Strength::Strong } else { Strength::Prose });
         } else {
             self.take_back(mark);
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Machine, Role, Strength,
-    cursor::{is_blank, is_closer_of_array, is_closer_of_object, is_comma},
+    cursor::{is_blank, is_closer_of_array, is_closer_of_object, is_comma, is_quote},
     text::write_quoted,
 };
 
@@ -41,6 +41,16 @@ impl Machine<'_> {
             self.cursor.next();
         }
         let word = self.cursor.since(start).trim_matches(is_blank);
+        if !word.is_empty() && self.cursor.peek().is_some_and(is_quote) {
+            // Its opening quote is missing.
+            let mut behind = self.cursor;
+            behind.next();
+            behind.skip_blanks();
+            if behind.skip_colons() {
+                self.cursor.next();
+                self.cursor.skip_blanks();
+            }
+        }
         if word.is_empty() {
             // A sign that has no business here.
             self.cursor.next();

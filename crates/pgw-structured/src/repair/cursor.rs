@@ -97,8 +97,17 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn skip_blanks(&mut self) {
-        while self.peek().is_some_and(is_blank) {
-            self.next();
+        loop {
+            match self.peek() {
+                Some(letter) if is_blank(letter) => {
+                    self.next();
+                }
+                // Between tokens, an escaped line end was escaped once too often.
+                Some('\\') if matches!(self.rest().as_bytes().get(1), Some(b'n' | b'r' | b't')) => {
+                    self.at += 2;
+                }
+                _ => return,
+            }
         }
     }
 
@@ -140,8 +149,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips what stands between a key and its value: `:`, `=`, `=>`, and any of them twice.
-    pub(super) fn skip_colons(&mut self) {
+    /// Skips what stands between a key and its value: `:`, `=`, `=>`, and any of them twice. False if
+    /// nothing does.
+    pub(super) fn skip_colons(&mut self) -> bool {
+        let start = self.at;
         while self.peek().is_some_and(is_colon) {
             let equals = self.next() == Some('=');
             if equals && self.peek() == Some('>') {
@@ -149,6 +160,7 @@ impl<'a> Cursor<'a> {
             }
             self.skip_blanks();
         }
+        self.at > start
     }
 
     pub(super) fn is_fence(&self) -> bool {
@@ -220,10 +232,11 @@ impl<'a> Cursor<'a> {
     /// Whether a key without quotes begins here with its colon. One of several words counts only if a
     /// value follows: prose has colons too.
     pub(super) fn is_bare_key(mut self) -> bool {
-        let begins = |letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$');
+        let begins = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
         if !self.peek().is_some_and(begins) {
             return false;
         }
+        let is_number = self.peek().is_some_and(|letter| letter.is_ascii_digit());
         let start = self.at;
         let inside =
             |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '-' | ' ');
@@ -240,7 +253,12 @@ impl<'a> Cursor<'a> {
         if !self.peek().is_some_and(is_colon) || self.rest().starts_with("://") {
             return false;
         }
+        let colon_at = self.at;
         self.skip_colons();
+        if is_number {
+            // `10:30` is a time.
+            return one_word && (self.at > colon_at + 1 || self.peek().is_some_and(is_quote));
+        }
         let begins_value = |letter: char| {
             letter.is_ascii_digit() || is_quote(letter) || matches!(letter, '{' | '[' | '-')
         };

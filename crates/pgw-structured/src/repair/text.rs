@@ -124,7 +124,11 @@ impl Machine<'_> {
             ':' | '：' | '=' => role == Role::Key,
             _ if is_comma(letter) => Self::ends_before_comma(next, role),
             _ if is_closer_of_object(letter) || is_closer_of_array(letter) => {
-                role == Role::Key || next.closes_for_good(self.stack.len())
+                let may_close = match letter {
+                    ')' => role == Role::Element,
+                    _ => is_closer_of_object(letter) || self.arrays > 0,
+                };
+                role == Role::Key || (may_close && next.closes_for_good(self.stack.len()))
             }
             '+' => {
                 let mut piece = next;

@@ -3,4 +3,5 @@
 
 mod corpus;
 mod hostile;
+mod kinds;
 mod reader;
