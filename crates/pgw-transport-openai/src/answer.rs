@@ -56,7 +56,7 @@ pub(crate) fn read(
         malformed_frame: source.malformed_frame,
         wanted: request.n.unwrap_or(1),
         call_id: Arc::clone(&attempt.call_id),
-        request_id: request_id(&response.headers),
+        request_id: request_id(&response.headers, &source.api_key),
         secret: source.api_key.clone(),
     });
     let start = BytesMut::new();
@@ -73,9 +73,9 @@ pub(crate) fn read(
     })
 }
 
-fn request_id(headers: &HeaderMap) -> Option<String> {
+fn request_id(headers: &HeaderMap, secret: &SecretString) -> Option<String> {
     let value = headers.get("x-request-id").or_else(|| headers.get("request-id"))?;
-    value.to_str().ok().map(excerpt)
+    value.to_str().ok().map(|id| excerpt(&without(id, secret.expose_secret())))
 }
 
 /// What the body has turned out to be so far.

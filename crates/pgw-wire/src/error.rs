@@ -77,18 +77,20 @@ fn build(
     context: &ErrorContext<'_>,
 ) -> CallError {
     let wait = wait::asked_for(report, context);
+    // Again: JSON may have written the key with escapes.
+    let shown = |text: &str| excerpt(&without(text, context.secret));
     let fault = fault_of(status, report, wait.is_some(), context.profile);
     let said = report.message.trim();
     let mut message = if said.is_empty() {
         let what = status.map_or_else(String::new, |status| format!("HTTP {status} "));
-        let shown = excerpt(text);
-        let lacking = if shown.is_empty() { "a body" } else { "a message: " };
-        format!("{what}without {lacking}{shown}")
+        let words = shown(text);
+        let lacking = if words.is_empty() { "a body" } else { "a message: " };
+        format!("{what}without {lacking}{words}")
     } else {
-        excerpt(said)
+        shown(said)
     };
     // What the service's support asks for; most put it into the message themselves.
-    let id = |name: &str| (context.headers)(name).map(|id| excerpt(&id));
+    let id = |name: &str| (context.headers)(name).map(|id| shown(&id));
     if let Some(id) = id("x-request-id").or_else(|| id("request-id"))
         && !id.is_empty()
         && !message.contains(&id)
@@ -100,10 +102,10 @@ fn build(
         error = error.with_status(status);
     }
     if let Some(code) = report.words.first() {
-        error = error.with_code(excerpt(code));
+        error = error.with_code(shown(code));
     }
     if let Some(param) = param_of(fault, report) {
-        error = error.with_param(param);
+        error = error.with_param(shown(&param));
     }
     match wait {
         Some(wait) => error.with_retry_after(wait),
@@ -204,7 +206,7 @@ const NAMED_PARAMS: [&str; 12] = [
 
 fn param_of(fault: Fault, report: &Report) -> Option<String> {
     if let Some(param) = &report.param {
-        return Some(excerpt(param));
+        return Some(param.clone());
     }
     if fault != Fault::UnsupportedParam {
         return None;

@@ -65,7 +65,7 @@ fn what_holds_no_value_says_why() {
         assert_eq!((ended, value), (code, ""), "{told}");
         assert!(told.contains(words), "{told}");
     }
-    let deep = "[".repeat(100_000);
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let output = repair(&[], deep.as_bytes());
     let (ended, _, told) = told(&output);
     assert!(ended == 1 && told.contains("deeper than 127 levels"), "{told}");
