@@ -1,6 +1,6 @@
 //! The price table at work in the choice of sources.
 
-use pgw_client::{GatewayClient, GatewaySettings, OnFull, SourceConfig};
+use pgw_client::{GatewayClient, GatewaySettings, OnFull, SourceConfig, UsageSource};
 use pgw_mock::{Answer, ChatReply, Endpoint, Match, MockServer, Scenario};
 
 /// GWY-083, GWY-085: over the built-in prices the cheaper model is asked first and the unpriced one
@@ -38,4 +38,27 @@ async fn the_cheapest_source_is_asked_first() {
     assert_eq!(asked, CHEAPEST_FIRST);
     assert!(costs[0].unwrap() < costs[1].unwrap(), "{costs:?}");
     assert_eq!(costs[2], None);
+}
+
+/// D73: equal usage costs the same streamed and whole, for every provider that reports it in both.
+#[tokio::test]
+async fn equal_usage_costs_the_same_streamed_and_whole() {
+    let reply = ChatReply::new("Hello there").model("gpt-4o").usage(1_234, 567);
+    let endpoint = Endpoint::chat().answer(Answer::chat(reply));
+    let mock = MockServer::start(Scenario::new().endpoint(endpoint)).await.unwrap();
+    let expected = (1_234.0 * 2.5 + 567.0 * 10.0) / 1e6;
+    // The mock, like most services, reports usage in a stream only when it is asked to.
+    let asking = pgw_types::built_in_profiles().into_iter().filter(|profile| profile.stream_usage);
+    for profile in asking {
+        let source = SourceConfig::new("s", &*profile.name, mock.base_url(), "key", "gpt-4o");
+        let settings = GatewaySettings::new("LLM", vec![source]);
+        let client = GatewayClient::from_settings(settings).unwrap();
+        let streamed = client.chat("Hello?").await.unwrap();
+        let whole = client.chat("Hello?").plain().await.unwrap();
+        assert!(streamed.ttft_ms.is_some() && whole.ttft_ms.is_none(), "{}", profile.name);
+        for answer in [streamed, whole] {
+            assert_eq!(answer.usage_source, UsageSource::Measured, "{}", profile.name);
+            assert!((answer.cost.unwrap() - expected).abs() < 1e-12, "{}", profile.name);
+        }
+    }
 }
