@@ -13,8 +13,8 @@ use pgw_types::{
     SourceConfig, Usage, digest,
 };
 
-const ROUNDS: usize = 9;
-const PASSES: usize = 10;
+const ROUNDS: usize = 5;
+const PASSES: usize = 100;
 const PICTURE: usize = 2 << 20;
 
 /// Answers at once.
