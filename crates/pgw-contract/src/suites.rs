@@ -135,6 +135,7 @@ macro_rules! telemetry_suite {
                 flushing_waits_for_everything_offered,
                 closing_is_idempotent_and_final,
                 offers_from_outside_a_runtime_are_taken,
+                offers_never_wait_for_the_store,
             ],
             many: [racing_offers_lose_nothing]
         );

@@ -22,6 +22,18 @@ pub trait TelemetryHarness: Send + Sync {
     /// Everything that the store of this recorder keeps, in any order. Asked for after a flush, and
     /// after the recorder was closed.
     async fn kept(&self, recorder: &Arc<dyn TelemetryRecorder>) -> Vec<CallRecord>;
+
+    /// Makes the store of this recorder stand still, as a locked file or a silent service does, until
+    /// [`resume`](Self::resume). Left out for a store that can't be stopped: the case that asks for it
+    /// then runs over the store as it is.
+    async fn stall(&self, recorder: &Arc<dyn TelemetryRecorder>) {
+        let _ = recorder;
+    }
+
+    /// Lets the store go on.
+    async fn resume(&self, recorder: &Arc<dyn TelemetryRecorder>) {
+        let _ = recorder;
+    }
 }
 
 /// A recorder under test.

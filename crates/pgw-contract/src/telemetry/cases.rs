@@ -1,6 +1,10 @@
 //! The cases.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 use pgw_types::{CallRecord, UsageSource};
 
@@ -110,9 +114,32 @@ pub async fn closing_is_idempotent_and_final(harness: &dyn TelemetryHarness) {
 pub async fn offers_from_outside_a_runtime_are_taken(harness: &dyn TelemetryHarness) {
     let subject = Subject::new(harness).await;
     let recorder = Arc::clone(&subject.recorder);
-    let offered = std::thread::spawn(move || drop(recorder.offer(record("a")))).join();
+    let offered = thread::spawn(move || drop(recorder.offer(record("a")))).join();
     assert!(offered.is_ok(), "an offer must not need a runtime");
     assert_eq!(subject.kept().await, [record("a")]);
+}
+
+/// How long an offer that never waits may take at the very most, on the slowest of machines.
+const NEVER: Duration = Duration::from_secs(5);
+
+/// MID-104: an offer takes a record over while the store stands still, and all are kept when it goes
+/// on.
+pub async fn offers_never_wait_for_the_store(harness: &dyn TelemetryHarness) {
+    let subject = Subject::new(harness).await;
+    subject.recorder.offer(record("id-000")).await;
+    harness.stall(&subject.recorder).await;
+    let recorder = Arc::clone(&subject.recorder);
+    let (done, all) = mpsc::channel();
+    thread::spawn(move || {
+        for number in 1..500 {
+            drop(recorder.offer(record(format!("id-{number:03}"))));
+        }
+        done.send(())
+    });
+    let waited = all.recv_timeout(NEVER);
+    harness.resume(&subject.recorder).await;
+    assert!(waited.is_ok(), "an offer must not wait for the store");
+    assert_eq!(subject.kept().await.len(), 500);
 }
 
 /// TEL-017: many callers at once lose nothing.

@@ -1,7 +1,7 @@
 //! A recorder that keeps records in a list, whole or with one fault.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc, Condvar, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -31,6 +31,27 @@ enum Fault {
     NeedsARuntime,
     /// The receipt comes before the record is kept.
     PromisesEarly,
+    /// An offer waits while the store stands still.
+    WaitsForTheStore,
+}
+
+/// Whether the store stands still, and a wake-up for when it goes on.
+#[derive(Debug, Default)]
+struct Standstill(Mutex<bool>, Condvar);
+
+impl Standstill {
+    fn set(&self, stands: bool) {
+        *self.0.lock().unwrap() = stands;
+        self.1.notify_all();
+    }
+
+    fn is_set(&self) -> bool {
+        *self.0.lock().unwrap()
+    }
+
+    fn wait(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |stands| *stands).unwrap());
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +60,7 @@ struct PlainRecorder {
     kept: Arc<Mutex<Vec<CallRecord>>>,
     late: Mutex<Vec<CallRecord>>,
     closed: AtomicBool,
+    standstill: Arc<Standstill>,
 }
 
 fn keep(kept: &Mutex<Vec<CallRecord>>, record: CallRecord, fault: Option<Fault>) {
@@ -61,6 +83,7 @@ impl TelemetryRecorder for PlainRecorder {
                 record.response.truncate(end);
             }
             Some(Fault::NeedsARuntime) => drop(tokio::runtime::Handle::current()),
+            Some(Fault::WaitsForTheStore) => self.standstill.wait(),
             _ => {}
         }
         if self.closed.load(Ordering::SeqCst) && self.fault != Some(Fault::NeverCloses) {
@@ -70,7 +93,8 @@ impl TelemetryRecorder for PlainRecorder {
             let kept = Arc::clone(&self.kept);
             return Box::pin(async move { keep(&kept, record, None) });
         }
-        if matches!(self.fault, Some(Fault::ForgetsAtClose | Fault::PromisesEarly)) {
+        let is_late = matches!(self.fault, Some(Fault::ForgetsAtClose | Fault::PromisesEarly));
+        if is_late || self.standstill.is_set() {
             self.late.lock().unwrap().push(record);
         } else {
             keep(&self.kept, record, self.fault);
@@ -97,18 +121,20 @@ impl TelemetryRecorder for PlainRecorder {
 struct Harness {
     fault: Option<Fault>,
     lists: Mutex<Vec<Arc<Mutex<Vec<CallRecord>>>>>,
+    standstill: Arc<Standstill>,
 }
 
 impl Harness {
     fn new(fault: Option<Fault>) -> Self {
-        Self { fault, lists: Mutex::default() }
+        Self { fault, lists: Mutex::default(), standstill: Arc::default() }
     }
 }
 
 #[async_trait]
 impl TelemetryHarness for Harness {
     async fn fresh(&self) -> Arc<dyn TelemetryRecorder> {
-        let recorder = PlainRecorder { fault: self.fault, ..PlainRecorder::default() };
+        let standstill = Arc::clone(&self.standstill);
+        let recorder = PlainRecorder { fault: self.fault, standstill, ..PlainRecorder::default() };
         self.lists.lock().unwrap().push(Arc::clone(&recorder.kept));
         Arc::new(recorder)
     }
@@ -116,6 +142,14 @@ impl TelemetryHarness for Harness {
     async fn kept(&self, _: &Arc<dyn TelemetryRecorder>) -> Vec<CallRecord> {
         // Each case makes one recorder.
         self.lists.lock().unwrap().last().unwrap().lock().unwrap().clone()
+    }
+
+    async fn stall(&self, _: &Arc<dyn TelemetryRecorder>) {
+        self.standstill.set(true);
+    }
+
+    async fn resume(&self, _: &Arc<dyn TelemetryRecorder>) {
+        self.standstill.set(false);
     }
 }
 
@@ -144,5 +178,6 @@ caught! {
     staying_open_is_caught: NeverCloses by closing_is_idempotent_and_final, "left == right";
     forgetting_at_the_end_is_caught: ForgetsAtClose by closing_is_idempotent_and_final, "left == right";
     needing_a_runtime_is_caught: NeedsARuntime by offers_from_outside_a_runtime_are_taken, "must not need a runtime";
+    waiting_for_the_store_is_caught: WaitsForTheStore by offers_never_wait_for_the_store, "must not wait for the store";
     promising_early_is_caught: PromisesEarly by a_receipt_comes, "left == right";
 }
