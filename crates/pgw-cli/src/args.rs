@@ -195,9 +195,11 @@ Examples:
   pgw usage --by day,source --since 2026-11-01 --until 2026-12-01
   pgw usage --by session --json | jq '.rows[] | select(.error_rate > 0.1)'
 
-A call counts once however many attempts it took. errors: failures among attempts; hits: answers from
-the cache among calls, which cost nothing; saved: their tokens; estimated: attempts whose tokens the
-service did not report. Times are those of successful attempts, nearest rank. `-`: not known.";
+A call counts once however many attempts it took. errors: failures among attempts and calls that
+ended without one; hits: answers from the cache among calls, which cost nothing; saved: their tokens;
+estimated: attempts, among all, whose tokens the service did not report. Times are those of successful
+attempts; p50 and p95 are by nearest rank: the smallest that was seen which 50 or 95 of a hundred don't
+exceed. `-`: not known.";
 
 /// What usage is put together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pgw_client::{CallLog, Environment, UsageBy, UsageQuery, UsageRow};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     args::{By, UsageArgs, When},
@@ -37,6 +37,12 @@ pub(crate) fn run(args: &UsageArgs) -> io::Result<Exit> {
         until_ms: args.until.map(|when| when.unix_ms(now_ms)),
         scope: args.scope.clone(),
     };
+    if let (Some(since), Some(until)) = (query.since_ms, query.until_ms)
+        && since >= until
+    {
+        console::err("pgw usage: --until is not after --since, so nothing lies between them\n");
+        return Ok(Exit::Usage);
+    }
     let rows = CallLog::open(&path).and_then(|log| log.usage(&query));
     let rows = match rows {
         Ok(rows) => rows,
@@ -86,16 +92,20 @@ impl When {
 /// Scripts read its members: a name that stands here stays.
 fn as_json(args: &UsageArgs, rows: &[UsageRow]) -> Value {
     let row = |row: &UsageRow| {
-        let mut value = serde_json::to_value(row).unwrap_or_default();
-        if let Value::Object(members) = &mut value {
-            members.remove("group");
-            for (by, name) in args.by.iter().zip(&row.group) {
-                members.insert(by.name().to_owned(), name.as_str().into());
-            }
-            members.insert("error_rate".to_owned(), row.error_rate().into());
-            members.insert("cache_share".to_owned(), row.cache_share().into());
+        let groups = args.by.iter().zip(&row.group);
+        let mut members: Map<_, _> =
+            groups.map(|(by, name)| (by.name().to_owned(), name.as_str().into())).collect();
+        if let Ok(Value::Object(figures)) = serde_json::to_value(row) {
+            members.extend(figures.into_iter().filter(|(name, _)| name != "group"));
         }
-        value
+        for (name, share) in [
+            ("error_rate", row.error_rate()),
+            ("cache_share", row.cache_share()),
+            ("estimated_share", row.estimated_share()),
+        ] {
+            members.insert(name.to_owned(), share.into());
+        }
+        members
     };
     json!({"rows": rows.iter().map(row).collect::<Vec<_>>()})
 }
@@ -163,7 +173,7 @@ fn cells(row: &UsageRow) -> Vec<String> {
         row.prompt_tokens.to_string(),
         row.completion_tokens.to_string(),
         row.saved_tokens.to_string(),
-        row.estimated.to_string(),
+        percent(row.estimated_share()),
         row.cost.map_or_else(unknown, |cost| format!("{cost:.6}")),
         time(row.latency_p50_ms),
         time(row.latency_p95_ms),

@@ -26,7 +26,8 @@ impl UsageBy {
         match self {
             Self::Model => "model",
             Self::Source => "source_name",
-            Self::Day => "date(started_at_ms / 1000, 'unixepoch')",
+            // SQLite knows the days of ten thousand years only.
+            Self::Day => "COALESCE(date(started_at_ms / 1000, 'unixepoch'), '')",
             Self::Session => "COALESCE(session_id, '')",
         }
     }
@@ -54,6 +55,8 @@ pub struct UsageRow {
     pub calls: u64,
     /// Upstream calls.
     pub attempts: u64,
+    /// Calls that ended without an attempt: refused, or given up while waiting.
+    pub unasked: u64,
     /// Answers from the cache.
     pub cache_hits: u64,
     /// Attempts, and calls without any, that failed; not those that were cancelled.
@@ -86,7 +89,13 @@ impl UsageRow {
     /// Failures among attempts and calls without any; 0 if there are none.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
-        share(self.failures, self.attempts.max(self.failures + self.cancelled))
+        share(self.failures, self.attempts + self.unasked)
+    }
+
+    /// Attempts whose tokens are an estimate, among all; 0 if there are none.
+    #[must_use]
+    pub fn estimated_share(&self) -> f64 {
+        share(self.estimated, self.attempts)
     }
 
     /// Hits among calls; 0 if there are none.
@@ -139,6 +148,7 @@ impl Sum {
             return;
         }
         row.attempts += u64::from(entry.is_attempt);
+        row.unasked += u64::from(!entry.is_attempt);
         row.prompt_tokens = row.prompt_tokens.saturating_add(entry.prompt_tokens);
         row.completion_tokens = row.completion_tokens.saturating_add(entry.completion_tokens);
         row.estimated += u64::from(entry.is_estimated && tokens > 0);
@@ -187,12 +197,11 @@ impl CallLog {
             "SELECT request_id, attempt IS NOT NULL, cache_hit, error, cost, prompt_tokens,
                     completion_tokens, usage_source = 'estimated', latency_ms, ttft_ms{columns}
              FROM llm_calls
-             WHERE started_at_ms >= ?1 AND started_at_ms < ?2 AND (?3 IS NULL OR scope = ?3)"
+             WHERE (?1 IS NULL OR started_at_ms >= ?1) AND (?2 IS NULL OR started_at_ms < ?2)
+                   AND (?3 IS NULL OR scope = ?3)"
         );
-        let time = |time: Option<u64>, otherwise| {
-            time.map_or(otherwise, |time| i64::try_from(time).unwrap_or(i64::MAX))
-        };
-        let (since, until) = (time(query.since_ms, i64::MIN), time(query.until_ms, i64::MAX));
+        let time = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let (since, until) = (query.since_ms.map(time), query.until_ms.map(time));
         let mut groups: BTreeMap<Vec<String>, Sum> = BTreeMap::new();
         let width = query.by.len();
         self.each(&text, params![since, until, query.scope], |row| {

@@ -74,10 +74,8 @@ async fn the_records_add_up() {
     );
     let cost = rows[0]["cost"].as_f64().unwrap();
     assert!((cost - (1_000.0 * 2.5 + 100.0 * 10.0) / 1e6).abs() < 1e-12, "{cost}");
-    assert_eq!(
-        (rows[0]["error_rate"].as_f64(), rows[0]["cache_share"].as_f64()),
-        (Some(0.5), Some(0.5))
-    );
+    let shares = ["error_rate", "cache_share", "estimated_share"];
+    assert_eq!(shares.map(|share| rows[0][share].as_f64()), [Some(0.5), Some(0.5), Some(0.0)]);
 
     let output = usage(&["--db", db]);
     let table = text(&output.stdout);
@@ -110,9 +108,21 @@ fn what_cant_be_read_says_so() {
     std::fs::write(&foreign, "no database at all, but long enough to be looked at").unwrap();
     let output = usage(&["--db", foreign.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("is not a database"), "{}", text(&output.stderr));
+    // An empty file is an empty database to SQLite: one without our table.
+    std::fs::write(&foreign, "").unwrap();
+    let output = usage(&["--db", foreign.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("holds no call log"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(&foreign).unwrap(), b"", "and it is left as it was");
     for since in ["yesterday", "2026-13-01", "2026-02-30", "-3d", "7"] {
         let output = usage(&["--since", since]);
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("2026-12-01 or 7d"), "{}", text(&output.stderr));
+    }
+    for (since, until) in [("1d", "2d"), ("2026-12-01", "2026-12-01")] {
+        let output = usage(&["--since", since, "--until", until]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("--until is not after --since"));
     }
 }

@@ -10,6 +10,7 @@ mod failures;
 mod lifecycle;
 mod processes;
 mod store;
+mod usage;
 
 use std::{
     path::Path,
