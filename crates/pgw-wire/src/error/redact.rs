@@ -8,15 +8,49 @@ const LONGEST: usize = 500;
 /// As much of a text is looked at, in bytes: a body may be one word of a megabyte.
 const LOOKED_AT: usize = 8 * LONGEST;
 
-/// The text with every occurrence of `secret` masked. Words shorter than a key of any kind are left
-/// alone: a local server's key may be `none`.
+/// The text with every occurrence of `secret` masked, also where a URL or JSON spells its letters in
+/// another way: a service that repeats a key may do so in a link, or in a document that can't be read.
+/// Words shorter than a key of any kind are left alone: a local server's key may be `none`.
 #[must_use]
 pub fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     const SHORTEST: usize = 8;
-    if secret.len() >= SHORTEST && text.contains(secret) {
-        text.replace(secret, MASK).into()
-    } else {
-        text.into()
+    if secret.len() < SHORTEST {
+        return text.into();
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((at, len)) = spelt_somewhere(rest, secret) {
+        out.push_str(&rest[..at]);
+        out.push_str(MASK);
+        rest = &rest[at + len..];
+    }
+    if out.is_empty() { text.into() } else { (out + rest).into() }
+}
+
+/// Where the secret stands first in the text, and how long it is there.
+fn spelt_somewhere(text: &str, secret: &str) -> Option<(usize, usize)> {
+    text.char_indices().find_map(|(at, _)| {
+        let rest = &text.as_bytes()[at..];
+        let mut len = 0;
+        for letter in secret.bytes() {
+            len += spelt(rest.get(len..)?, letter)?;
+        }
+        Some((at, len))
+    })
+}
+
+/// How long a letter is that stands here: as it is, `%2F`, `\u002F` or `\/`.
+fn spelt(text: &[u8], letter: u8) -> Option<usize> {
+    let is_hex = |digits: &[u8]| {
+        let digits = std::str::from_utf8(digits).ok();
+        digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) == Some(letter)
+    };
+    match text {
+        [first, ..] if *first == letter => Some(1),
+        [b'%', high, low, ..] if is_hex(&[*high, *low]) => Some(3),
+        [b'\\', b'u', b'0', b'0', high, low, ..] if is_hex(&[*high, *low]) => Some(6),
+        [b'\\', b'/', ..] if letter == b'/' => Some(2),
+        _ => None,
     }
 }
 
@@ -140,6 +174,26 @@ mod tests {
             ("a\n\tb\u{0}c", "a b c"),
         ] {
             assert_eq!(excerpt(text), wanted);
+        }
+    }
+
+    /// CLI-037, D83: nor in the spelling of a URL or of JSON, in part or in whole.
+    #[test]
+    fn a_known_key_is_hidden_in_every_spelling() {
+        let secret = "12ab+34/cd==";
+        for text in [
+            "12ab+34/cd==",
+            "12ab%2B34%2Fcd%3D%3D",
+            "12ab%2b34%2fcd==",
+            "%31%32ab+34/cd=%3D",
+            r"12ab+34\/cd==",
+            r"12ab\u002B34\/cd\u003d\u003D",
+        ] {
+            let told = format!("你 ?key={text}&a=%2B 12ab {text}");
+            assert_eq!(without(&told, secret), "你 ?key=[masked]&a=%2B 12ab [masked]", "{text}");
+        }
+        for text in ["12ab%2C34/cd==", "12ab%2", r"12ab\u002", "12ab%", "12ab+34/cd=", "12ab%2é"] {
+            assert_eq!(without(text, secret), text);
         }
     }
 
