@@ -7,20 +7,22 @@ use crate::repair::{
     cursor::{Cursor, is_blank, is_quote},
 };
 
-/// How often a search goes on inside brackets that turned out to be prose. Each time the rest is read
-/// again, so it must not be often.
-const MOST_SECOND_LOOKS: usize = 32;
+/// How often, in lengths of the text, what was read already may be read again: a search goes on inside
+/// brackets that turned out to be prose, and they may have had no end.
+const SECOND_LOOKS: usize = 4;
 
 /// A value that was found in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extracted {
     /// The value. Integers beyond 64 bits lose digits here; [`json`](Self::json) has them all.
     pub value: Value,
-    /// The value as JSON text, members in the order in which they came.
+    /// The value as JSON text, with all digits, members in the order in which they came; one that came
+    /// twice stands twice, and the last counts.
     pub json: String,
     /// Whether the text was anything else than this value: wrapped, or mended.
     pub repaired: bool,
-    /// Whether the text ends before the value does: what is here is the beginning.
+    /// Whether the text ends before the value does: what is here is the beginning. A number at its very
+    /// end may lack digits.
     pub truncated: bool,
 }
 
@@ -48,9 +50,11 @@ pub enum NoValue {
 /// prose, brackets in prose count if there are pairs or quoted texts in them, and what is damaged is
 /// mended: quotes, commas, colons, brackets, comments, literals and punctuation of other languages,
 /// escapes, and an end that was cut off. Values that follow each other directly are a list; of several
-/// of one shape with prose between, the last counts, since it corrects the others.
+/// of one shape with prose between, the last counts, since it corrects the others. `NaN` and the
+/// infinities are `null`: JSON has no word for them.
 ///
-/// Nothing is made up: each text of the value stands in the text. Work is linear in its length.
+/// Nothing is made up: each key and each text of the value stands in the text, but for texts that a `+`
+/// joined. Work is linear in its length.
 ///
 /// # Errors
 /// Why there is none.
@@ -110,13 +114,15 @@ struct Search<'a> {
     /// Where the last value ended.
     last_end: Option<usize>,
     fenced: bool,
+    /// How many more bytes may be read again.
     second_looks: usize,
     found: Vec<Found>,
 }
 
 impl<'a> Search<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, at: 0, last_end: None, fenced: false, second_looks: 0, found: Vec::new() }
+        let second_looks = text.len().saturating_mul(SECOND_LOOKS);
+        Self { text, at: 0, last_end: None, fenced: false, second_looks, found: Vec::new() }
     }
 
     fn rest(&self) -> &'a str {
@@ -198,9 +204,9 @@ impl<'a> Search<'a> {
 
     fn keep(&mut self, start: usize, mended: Mended) {
         let end = mended.end.max(start + 1);
-        if mended.strength == Strength::Prose && self.second_looks < MOST_SECOND_LOOKS {
+        if mended.strength == Strength::Prose && self.second_looks >= end - start {
             // Brackets around words; perhaps the value is inside, or behind.
-            self.second_looks += 1;
+            self.second_looks -= end - start;
             self.at = start + self.rest().chars().next().map_or(1, char::len_utf8);
             return;
         }

@@ -237,6 +237,7 @@ impl<'a> Machine<'a> {
                 false
             }
             Some(next) if is_comma(next) || is_closer_of_object(next) => self.write_null(),
+            Some('+') if !has_colon => self.write_null(),
             Some(next) if is_closer_of_array(next) && self.arrays > 0 => self.write_null(),
             Some(next) => self.value(next, Role::Member),
         };

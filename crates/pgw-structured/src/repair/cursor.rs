@@ -140,7 +140,8 @@ impl<'a> Cursor<'a> {
         loop {
             self.skip_blanks_and_comments();
             match self.peek() {
-                Some(letter) if is_comma(letter) || letter == '…' => {
+                // A plus that joined nothing.
+                Some(letter) if is_comma(letter) || matches!(letter, '…' | '+') => {
                     self.next();
                 }
                 Some('.') if self.rest().starts_with("...") => self.at += 3,
@@ -197,6 +198,29 @@ impl<'a> Cursor<'a> {
             }
         }
         None
+    }
+
+    /// Whether a quoted text begins here that a `+` may join to the one before: it has an end, and what
+    /// follows it follows a value. A key is never joined to anything.
+    pub(super) fn is_joined_piece(mut self) -> bool {
+        let Some(open) = self.next().filter(|letter| matches!(letter, '"' | '\'')) else {
+            return false;
+        };
+        // It ends at the next quote or not at all, so that no text is looked through twice.
+        loop {
+            match self.next() {
+                None => return false,
+                Some('\\') => {
+                    self.next();
+                }
+                Some(letter) if letter == open => break,
+                Some(_) => {}
+            }
+        }
+        self.skip_blanks();
+        self.peek().is_none_or(|next| {
+            next == '+' || is_comma(next) || is_closer_of_object(next) || is_closer_of_array(next)
+        })
     }
 
     /// Whether a quoted key with its colon begins here.

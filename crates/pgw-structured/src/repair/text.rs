@@ -134,10 +134,15 @@ impl Machine<'_> {
                 let mut piece = next;
                 piece.next();
                 piece.skip_blanks();
-                match piece.peek() {
-                    Some('"' | '\'') => return Quote::Joined(piece.at()),
-                    _ => false,
+                if role != Role::Key && piece.is_joined_piece() {
+                    return Quote::Joined(piece.at());
                 }
+                // One that joins nothing stands where a comma should, or belongs to the text.
+                let next_begins = match role {
+                    Role::Member => piece.is_quoted_key() || piece.peek().is_some_and(is_comma),
+                    Role::Key | Role::Element => true,
+                };
+                next_begins || (piece.peek().is_some_and(is_quote) && piece.is_damaged_key())
             }
             '/' | '#' => next.is_comment() && apart,
             '`' if next.is_fence() => true,

@@ -50,6 +50,25 @@ fn keys_of_any_kind() {
     }
 }
 
+/// D69: a `+` joins two texts where a value stands, and nothing else.
+#[test]
+fn a_plus_joins_values_and_nothing_else() {
+    for (text, value) in [
+        (r#"{"k": "multi" + "part"}"#, json!({"k": "multipart"})),
+        (r#"{"k": "a" + 'b' + "c", "n": 1}"#, json!({"k": "abc", "n": 1})),
+        (r#"["a" + "b", "c"]"#, json!(["ab", "c"])),
+        (r#"{"a": "x"+ "b": "y"}"#, json!({"a": "x", "b": "y"})),
+        (r#"{"a": "x"+, "b": "y"}"#, json!({"a": "x", "b": "y"})),
+        (r#"{"t": "C"+" is "better"", "n": 1}"#, json!({"t": "C\"+\" is \"better\"", "n": 1})),
+    ] {
+        assert_eq!(read(text), value, "{text}");
+    }
+    for text in [r#"{"k"+ "ten", "n": 46}"#, r#"{"blue boat": "nine lives"+ "tags": ["blue"#] {
+        let value = read(text).to_string();
+        assert!(!value.contains("kten") && !value.contains("livestags"), "{text}: {value}");
+    }
+}
+
 #[test]
 fn line_ends_that_were_escaped_between_tokens() {
     assert_eq!(read(r#"{\n  "a": 1,\n  "b": "x"\n}"#), json!({"a": 1, "b": "x"}));
